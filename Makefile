@@ -1,0 +1,42 @@
+# Two commands: `make book` builds the site, `make test` re-executes everything and compares.
+# Both set up .venv first; nothing else on the machine is touched.
+PYTHON ?= python3
+BIN := .venv/bin
+EXTRAS := torch,book,test,study
+
+.PHONY: help book test lab refresh lint lock clean
+
+help: ## list the commands
+	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
+
+book: .venv/installed ## build the site, every notebook executed
+	$(BIN)/python tools/build_book.py
+
+test: .venv/installed ## run the suite: notebooks under strict nbval, properties, doctests
+	$(BIN)/python -m pytest
+
+lab: .venv/installed ## open JupyterLab on the notebooks
+	$(BIN)/python -m jupyterlab --notebook-dir=. --LabApp.default_url=/lab/tree/notebooks
+
+refresh: .venv/installed ## re-execute the notebooks in place and store what the suite compares with
+	$(BIN)/python tools/refresh_notebooks.py
+
+lint: .venv/installed ## check and format
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+lock: ## write requirements.lock anew, from the newest versions that pyproject.toml allows
+	$(PYTHON) -m venv --clear _build/lock
+	_build/lock/bin/python -m pip install -e ".[$(EXTRAS)]"
+	_build/lock/bin/python -m pip freeze --exclude-editable | sed 's/+[a-z0-9.]*$$//' > _build/requirements.lock
+	mv _build/requirements.lock requirements.lock
+
+clean: ## remove everything that was built, .venv included
+	rm -rf .venv _build .pytest_cache .hypothesis .ruff_cache *.egg-info
+
+.venv/installed: requirements.lock pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and f"Python 3.11 or later is needed, {sys.executable} is {sys.version.split()[0]}. Try: make PYTHON=python3.12 book")'
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --upgrade pip
+	$(BIN)/python -m pip install -c requirements.lock -e ".[$(EXTRAS)]"
+	@touch $@

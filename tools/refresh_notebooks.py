@@ -1,0 +1,82 @@
+"""Execute notebooks in place and store outputs that are the same on every machine: what nbval compares with.
+
+Usage: python tools/refresh_notebooks.py [NOTEBOOK ...]      (all of notebooks/ if none is named)
+
+Pictures and widget states are left out (the book draws its own), identifiers and metadata are made uniform, so a second
+run changes no byte. A notebook that fails keeps its file as it was. The cover picture is drawn anew as well.
+"""
+
+import os
+import sys
+from pathlib import Path
+
+os.environ |= {"PYTHONHASHSEED": "0", "OMP_NUM_THREADS": "1", "SOURCE_DATE_EPOCH": "0"}  # before any kernel starts
+
+import nbformat
+from nbclient import NotebookClient
+
+ROOT = Path(__file__).resolve().parent.parent
+PICTURES = {"image/svg+xml", "image/png", "image/jpeg", "application/vnd.jupyter.widget-view+json"}
+KEPT = {"tags", "mystnb"}
+
+
+def main(names):
+    for path in [Path(n).resolve() for n in names] or sorted((ROOT / "notebooks").glob("*.ipynb")):
+        print(path.name, flush=True)
+        replace(path, nbformat.writes(refreshed(path)) + "\n")
+    if not names:
+        cover()
+
+
+def refreshed(path):
+    notebook = nbformat.read(path, as_version=4)
+    where = {"metadata": {"path": str(path.parent)}}
+    NotebookClient(notebook, timeout=600, kernel_name="python3", record_timing=False, resources=where).execute()
+    notebook.metadata = {
+        "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
+        "language_info": {"name": "python"},
+    }
+    for number, cell in enumerate(notebook.cells):
+        cell.id = f"cell-{number:03d}"
+        cell.metadata = {key: value for key, value in cell.metadata.items() if key in KEPT}
+        for output in cell.get("outputs", []):
+            if "data" in output:
+                output.data = {kind: data for kind, data in output.data.items() if not is_picture(kind)}
+                output.metadata = {}
+    nbformat.validate(notebook)
+    return notebook
+
+
+def is_picture(kind):
+    return kind.removeprefix("application/papermill.record/") in PICTURES
+
+
+def replace(path, text):
+    """Write the whole file or nothing."""
+    draft = path.with_suffix(".tmp")
+    draft.write_text(text, encoding="utf-8")
+    draft.replace(path)
+
+
+def cover():
+    """The picture of the front page and the README."""
+    import io
+
+    import matplotlib
+
+    matplotlib.use("agg")
+    import matplotlib.pyplot as plt
+    import numpy as np
+
+    from hmlib import figures, simulate
+
+    Z = np.random.default_rng(11).normal(size=(60, 2)) * [1.6, 1]
+    with plt.rc_context(figures.STYLE):
+        figures.flow.__wrapped__(simulate(Z, alpha=0.3, layers=60))
+        picture = io.StringIO()
+        plt.savefig(picture, format="svg", bbox_inches="tight", metadata={"Date": None})
+    replace(ROOT / "book" / "assets" / "cover.svg", picture.getvalue())
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
