@@ -3,6 +3,8 @@
 Stars are leaders, circles follow. Colours are those of Okabe and Ito, and never the only mark of a difference.
 """
 
+from functools import wraps
+
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.patches import FancyBboxPatch, Polygon
@@ -26,13 +28,13 @@ STYLE = {
 def styled(draw):
     """Draw in the book's style, then show."""
 
+    @wraps(draw)
     def figure(*args, **kwargs):
         with plt.rc_context(STYLE):
             draw(*args, **kwargs)
             plt.tight_layout()
             plt.show()
 
-    figure.__doc__, figure.__name__, figure.__wrapped__ = draw.__doc__, draw.__name__, draw
     return figure
 
 

@@ -74,7 +74,7 @@ def cover():
     with plt.rc_context(figures.STYLE):
         figures.flow.__wrapped__(simulate(Z, alpha=0.3, layers=60))
         picture = io.StringIO()
-        plt.savefig(picture, format="svg", bbox_inches="tight", metadata={"Date": None})
+        plt.savefig(picture, format="svg", bbox_inches="tight", metadata={"Date": None}, facecolor="white")
     replace(ROOT / "book" / "assets" / "cover.svg", picture.getvalue())
 
 
