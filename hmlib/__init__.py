@@ -6,6 +6,20 @@ concept of the papers; the code reads like the formula above it.
 
 from hmlib.attention import attention_sets, follow
 from hmlib.dynamics import Trajectory, simulate, step
-from hmlib.geometry import half_space
+from hmlib.geometry import cluster_points, half_space, limit_polytope, project
+from hmlib.limits import Limit, leaders, limit
 
-__all__ = ["Trajectory", "attention_sets", "follow", "half_space", "simulate", "step"]
+__all__ = [
+    "Limit",
+    "Trajectory",
+    "attention_sets",
+    "cluster_points",
+    "follow",
+    "half_space",
+    "leaders",
+    "limit",
+    "limit_polytope",
+    "project",
+    "simulate",
+    "step",
+]

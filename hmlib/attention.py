@@ -55,34 +55,44 @@ def model(Z, A, mask):
     return Z, inputs.matrix(A, Z), inputs.real_tokens(mask, Z)
 
 
-def blocks(Z, A, mask):
-    """Yield (at, sets): the attention sets of the clouds and rows `at` of the flattened batch, a block at a time."""
+def blocks(Z, A, mask=None, rows=None, blur=0):
+    """Yield (at, sets): the attention sets of the clouds and rows `at` of the flattened batch, a block at a time.
+
+    rows  which tokens ask; all of them if None
+    blur  how far each coordinate of the tokens may be off: then every token that may be in a set is
+    """
     n, d = Z.shape[-2:]
     Z = Z.reshape(-1, n, d)
     mask = None if mask is None else mask.reshape(-1, n)
     if Z.dtype == object:
         Z = inputs.integers(Z)  # the sets do not change when all tokens grow by one factor
-    # Neither do they when token i alone, as the one who asks, or A is scaled: all to [-1, 1], nothing overflows.
-    asking, heard = inputs.unit(Z, -1), inputs.unit(Z, (-2, -1))
-    reach = abs(heard).max(-2)[..., None]
+    asking = Z if rows is None else Z[:, rows]
+    # Neither do they when the token that asks, or A, is scaled by itself: all to [-1, 1], where nothing overflows.
+    query, key = inputs.unit(asking, -1), inputs.unit(Z, (-2, -1))
+    reach = abs(key).max(-2)[..., None]
     if A is None:
-        error = abs(asking) @ reach
+        size, error = d, abs(query) @ reach
     else:
         A = inputs.integers(A)
         unit_A = inputs.unit(A, None)
-        error = abs(asking) @ abs(unit_A) @ reach
-        asking = asking @ unit_A
+        size, error = abs(unit_A).sum(), abs(query) @ abs(unit_A) @ reach
+        query = query @ unit_A
     # Two scores that part by more than this cannot be in the wrong order (two products of length d, three roundings).
     error = (2 * d + 8) * inputs.EPS * error + 8 * d * d * np.finfo(float).smallest_subnormal
+    if blur:
+        scales = inputs.exponent(asking, -1), inputs.exponent(Z, (-2, -1))
+        of_query, of_key = (np.ldexp(blur, -np.maximum(e, -900)) for e in scales)
+        error += 2 * size * (of_query + of_key + of_query * of_key)
 
-    for at in _slices(len(Z), n):
-        scores = asking[at] @ heard[at[0]].swapaxes(-1, -2)
+    for at in _slices(len(Z), asking.shape[1], n):
+        scores = query[at] @ key[at[0]].swapaxes(-1, -2)
         if mask is not None:
             scores = np.where(mask[at[0], None, :], scores, -np.inf)
         sets = scores >= scores.max(-1, keepdims=True) - error[at]
         if mask is not None:
             sets &= mask[at][..., None]
-        _compare_exactly(sets, Z[at], Z[at[0]], A)
+        if not blur:
+            _compare_exactly(sets, asking[at], Z[at[0]], A)
         yield at, sets
 
 
@@ -110,10 +120,10 @@ def _compare_exactly(sets, asking, heard, A):
     sets[cloud[tie], row[tie], j] = scores == best[tie]
 
 
-def _slices(clouds, n):
+def _slices(clouds, asking, n):
     """Cut a batch of clouds, or one large cloud, into blocks of about BLOCK scores."""
     rows = max(1, BLOCK // n)
-    some = max(1, rows // n)
+    some = max(1, rows // asking)
     for c in range(0, clouds, some):
-        for i in range(0, n, rows):
+        for i in range(0, asking, rows):
             yield slice(c, c + some), slice(i, i + rows)

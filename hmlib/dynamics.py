@@ -39,11 +39,11 @@ def simulate(Z, alpha, layers, A=None, *, mask=None):
     layers      how many layers, >= 0; the other arguments are those of `attention_sets`
     """
     Z, A, mask = attention.model(Z, A, mask)
-    rates = inputs.rates(alpha, layers, Z)
-    tokens = np.empty((len(rates) + 1, *Z.shape), Z.dtype)
+    rates, layers = inputs.rates(alpha, Z), inputs.count(layers, "layers")
+    tokens = np.empty((layers + 1, *Z.shape), Z.dtype)
     tokens[0] = Z
-    for k, rate in enumerate(rates):
-        tokens[k + 1] = _layer(tokens[k], rate, A, mask)
+    for k in range(layers):
+        tokens[k + 1] = _layer(tokens[k], rates[min(k, len(rates) - 1)], A, mask)
     return Trajectory(tokens, A, mask)
 
 

@@ -38,6 +38,9 @@ def styled(draw):
     return figure
 
 
+# Chapter 1: geometry
+
+
 @styled
 def architectures():
     """Three architectures, one block of each: what is left when a transformer is stripped to its attention."""
@@ -175,6 +178,15 @@ def flow(path, ax=None):
     ax.plot(*tokens[0, followers].T, "o", color=BLUE, ms=5)
     ax.plot(*tokens[0, leaders].T, "o", mfc="none", mec=ORANGE, ms=6)
     ax.plot(*tokens[-1, leaders].T, "*", color=ORANGE, mec=INK, ms=18)
+
+
+# Chapter 2: convergence
+
+
+# Chapter 3: leaders
+
+
+# Shared
 
 
 def _attention_rule(ax, Z, i, A, name="z"):

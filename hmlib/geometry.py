@@ -1,10 +1,16 @@
-"""The geometry of attention: half-spaces and the separation of a vertex."""
+"""The geometry of attention: half-spaces, the separation of a vertex, projections, and where tokens can cluster."""
 
+import math
+from fractions import Fraction
+from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
 
-from hmlib import inputs
+from hmlib import inputs, limits
+
+MOST_SUBSETS = 100_000  # that cluster_points tries
+BLOCK = 2**12  # of them held in memory at a time
 
 
 class HalfSpace(NamedTuple):
@@ -65,3 +71,153 @@ def separation_radius(s, others, A=None):
         return np.sqrt((X @ A * X).sum(-1))
 
     return float((gap / (length(s - W) + length(s))).min())
+
+
+def project(x, vertices, A=None):
+    """argmin of <A (y - x), y - x> over the y in the convex hull of the vertices.
+
+    >>> project([0, 0], vertices=[[2, 0], [0, 1], [3, 3]])
+    array([0.4, 0.8])
+    >>> project([0, 0], vertices=[[2, 0], [0, 1], [3, 3]], A=[[1, 0], [0, 4]])    # the hull in other eyes
+    array([1. , 0.5])
+
+    x         the point, (d,), of floats or Fractions
+    vertices  points as rows, (m, d); any points, also inside the hull of the others, or equal, or in a plane
+    A         symmetric positive definite, (d, d); the identity if None
+    Returns y, (d,): exact for Fractions, the nearest floats to it for floats (Wolfe's method, on whole numbers).
+    """
+    x = inputs.token(x, "x")
+    V = inputs.points(vertices, len(x), "vertices")
+    whole = inputs.integers(np.vstack([inputs.like(x, V), V]))
+    P, AP = _in_product(whole[1:] - whole[0], inputs.matrix(A, V))
+
+    T, weights = np.array([0]), np.array([Fraction(1)])  # y is the nearest point to x of the affine hull of T
+    while True:
+        scores = AP @ inputs.integers(weights @ P[T])  # <A (y - x), v - x> for each vertex v; the same on all of T
+        if scores.min() == scores[T[0]]:
+            return inputs.like(weights @ inputs._rationals(V[T]), V)
+        T, weights = np.append(T, scores.argmin()), np.append(weights, Fraction(0))
+        while True:
+            target = _weights(AP[T] @ P[T].T)
+            target = target * Fraction(1, target.sum())
+            if (target > 0).all():
+                break
+            # Towards the target as far as the hull reaches; the points that have lost their weight go.
+            far = min(w / (w - t) for w, t in zip(weights, target, strict=True) if t <= 0)
+            weights = weights + far * (target - weights)
+            T, weights = T[weights > 0], weights[weights > 0]
+        weights = target
+
+
+class ClusterPoints(NamedTuple):
+    """The points of S(K), (p, d), and for each the face { v : <A s, v> = <A s, s> } as a list of vertices."""
+
+    points: np.ndarray
+    faces: list
+
+
+def cluster_points(vertices, A=None):
+    """S(K) = { s in K, s != 0 : <A s, s> = max over x in K of <A s, x> }, where K is the convex hull of the vertices.
+
+    >>> S = cluster_points([[1, 0], [0, 1]])
+    >>> S.points
+    array([[1. , 0. ],
+           [0. , 1. ],
+           [0.5, 0.5]])
+    >>> S.faces
+    [[0], [1], [0, 1]]
+
+    vertices  points as rows, (m, d), of floats or Fractions; any points, as in `project`
+    A         symmetric positive definite, (d, d); the identity if None
+    Returns ClusterPoints(points, faces): the vertices of K first, as they were given; then by the size of the face.
+    Each s is the A-projection of 0 onto the affine hull of at most d of the points, with positive weights: all such
+    subsets are tried, exactly; more than MOST_SUBSETS are refused.
+    """
+    V = inputs._numbers(vertices, "vertices")
+    V = inputs.points(V, max((1, *V.shape[-1:])), "vertices")
+    A = inputs.matrix(A, V)
+    P, AP = _in_product(inputs.integers(V), A)
+    different = sorted({tuple(p): i for i, p in reversed([*enumerate(P)])}.values())
+    m, d = len(different), V.shape[1]
+    count = sum(math.comb(m, size) for size in range(1, min(d, m) + 1))
+    if count > MOST_SUBSETS:
+        raise ValueError(
+            f"vertices has shape {V.shape}: {m} different points of {d} coordinates have {count} subsets of at most "
+            f"{d} points, expected at most {MOST_SUBSETS}. Points that are no vertices of the hull can be left out."
+        )
+
+    G = AP @ P.T
+    found = {}  # face: the last, so the largest, subset with s inside. A face has one s, the nearest point to 0
+    for size in range(1, min(d, m) + 1):
+        subsets = np.array([*combinations(different, size)])
+        for T in np.array_split(subsets, len(subsets) // BLOCK + 1):
+            weights = _weights(G[T[:, :, None], T[:, None, :]])
+            level = (weights * G[T, T[:, :1]]).sum(-1)  # <A s, s>, times the sum of the weights
+            keep = (weights > 0).all(-1) & (level > 0)
+            for v in different:
+                T, weights, level = T[keep], weights[keep], level[keep]
+                keep = (weights * G[T, v]).sum(-1) <= level
+            for t, w, top in zip(T[keep], weights[keep], level[keep], strict=True):
+                found[tuple(np.flatnonzero(w @ G[t] == top).tolist())] = t, w
+
+    def order(face):
+        t, _ = found[face]
+        return (0, t[0]) if len(t) == 1 else (1, len(face), face)
+
+    faces = sorted(found, key=order)
+    points = [w @ inputs._rationals(V[t]) / w.sum() for t, w in map(found.get, faces)]
+    return ClusterPoints(inputs.like(np.array(points, object).reshape(-1, d), V), [list(face) for face in faces])
+
+
+def limit_polytope(Z, alpha, A=None):
+    """The vertices of K, the limit of the convex hulls of the tokens: where the leaders are.
+
+    >>> limit_polytope([[1, 1], [0.5, 0], [-1, 1], [-1, -1], [1, -1]], alpha=1)
+    array([[-1., -1.],
+           [ 1., -1.],
+           [ 1.,  1.],
+           [-1.,  1.]])
+
+    Z, alpha, A  as for `limit`
+    Returns (m, d): in the plane counter-clockwise from the leftmost (of these the lowest), else as the leaders come.
+    """
+    end = limits.limit(Z, alpha, A)
+    if not end.certified:
+        raise ValueError(
+            f"The limit of this cloud of shape {end.tokens.shape} could not be certified. "
+            "Small clouds given as fractions.Fraction can be."
+        )
+    K = end.tokens[end.leaders]
+    return K[_hull_order(K)] if K.shape[1] == 2 else K
+
+
+def _hull_order(points):
+    """The indices of the vertices of a planar hull, counter-clockwise: from left to right below, and back above."""
+    P = inputs.integers(points)
+    right = sorted(range(len(P)), key=lambda i: tuple(P[i]))
+    dx, dy = P[right[-1]] - P[right[0]]
+    above = (P - P[right[0]]) @ np.array([-dy, dx]) > 0
+    return [i for i in right if not above[i]] + [i for i in right[::-1] if above[i]]
+
+
+def _in_product(P, A):
+    """Points P and A P, all of whole numbers (A by a positive factor, which moves no projection)."""
+    return P, P if A is None else P @ inputs.integers(A)
+
+
+def _weights(G):
+    """The u, up to a positive factor, with least <u, G u> where sum(u) = 1; 0 where points depend on one another.
+
+    G is the Gram matrix, (..., k, k), of k points, of whole numbers: sum(u_i p_i) / sum(u_i) is the projection of 0
+    onto their affine hull. Then G u is the same in each place, so (G + 1) u = 1 after scaling; the matrix is definite
+    if the points are affinely independent; else a pivot is 0, and from there on all is. Fraction-free elimination:
+    all divisions are exact.
+    """
+    M = np.concatenate([G + 1, np.ones_like(G[..., :1])], -1)
+    last = 1
+    for j in range(G.shape[-1]):
+        row, pivot = M[..., j : j + 1, :], M[..., j : j + 1, j : j + 1]
+        after = (pivot * M - M[..., j : j + 1] * row) // last
+        after[..., j : j + 1, :] = row
+        M, last = after, np.maximum(pivot, 1)
+    return M[..., -1]

@@ -34,11 +34,11 @@ def points(X, d, name):
     return X
 
 
-def token(z):
+def token(z, name="z"):
     """z as one token, (d,)."""
-    z = _numbers(z, "z")
+    z = _numbers(z, name)
     if z.ndim != 1 or z.size == 0:
-        raise ValueError(f"z has shape {z.shape}: expected one token, (d,).")
+        raise ValueError(f"{name} has shape {z.shape}: expected one token, (d,).")
     return z
 
 
@@ -74,14 +74,12 @@ def rate(alpha, Z):
     return like(alpha, Z)[()]
 
 
-def rates(alpha, layers, Z):
-    """One alpha per layer: a number serves all of them, a sequence goes on with its last value."""
-    layers = count(layers, "layers")
+def rates(alpha, Z):
+    """The alpha of the first layers, as a list; all later layers have the last."""
     values = _numbers(alpha, "alpha")
     if values.ndim > 1 or values.size == 0:
         raise ValueError(f"alpha has shape {values.shape}: expected a number, or a sequence with one number per layer.")
-    values = [rate(value, Z) for value in values.reshape(-1)]
-    return [values[min(k, len(values) - 1)] for k in range(layers)]
+    return [rate(value, Z) for value in values.reshape(-1)]
 
 
 def real_tokens(mask, Z):
@@ -122,12 +120,16 @@ def integers(X):
     return mantissa << (exponent - exponent.min(initial=0)).astype(object)
 
 
-def unit(X, axis):
-    """X (floats or ints) by a power of two along the axes, in [-1, 1]: floats, at most one rounding away."""
+def exponent(X, axis):
+    """The smallest e with abs(X) <= 2^e along the axes (kept)."""
     top = abs(X).max(axis, keepdims=True)
-    if X.dtype == object:
-        return (X / 2 ** np.frompyfunc(int.bit_length, 1, 1)(top)).astype(float)
-    return np.ldexp(X, -np.frexp(top)[1])
+    return np.frompyfunc(int.bit_length, 1, 1)(top) if X.dtype == object else np.frexp(top)[1]
+
+
+def unit(X, axis):
+    """X (floats or ints) over 2^e, in [-1, 1]: floats, at most one rounding away."""
+    e = exponent(X, axis)
+    return (X / 2**e).astype(float) if X.dtype == object else np.ldexp(X, -e)
 
 
 def _numbers(X, name):

@@ -1,15 +1,21 @@
-"""Half-spaces and the separation of a vertex."""
+"""Half-spaces, the separation of a vertex, projections, cluster points and limit polytopes."""
 
+import re
 from fractions import Fraction
+from itertools import combinations, product
+from types import SimpleNamespace
 
 import numpy as np
+import oracle
 import pytest
-from clouds import FRACTIONS, clouds, definite
+from clouds import FLOATS, FRACTIONS, clouds, definite, models
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from scipy.optimize import nnls
+from scipy.spatial import ConvexHull
 
-from hmlib import attention_sets, half_space
-from hmlib.geometry import separation_radius
+from hmlib import attention_sets, geometry, half_space, limits
+from hmlib.geometry import cluster_points, limit_polytope, project, separation_radius
 
 
 @given(st.data())
@@ -55,3 +61,337 @@ def test_beyond_delta_it_may_fail():
     x = np.array([1, -0.01])
     assert np.linalg.norm(x - s) / separation_radius(s, others) == pytest.approx(1.01 / 0.5858, abs=1e-3)
     assert (others - x) @ x @ [1, 0, 0] > 0
+
+
+# Projections
+
+
+def exact(rows):
+    return np.array(oracle.exact(rows), dtype=object)
+
+
+def inner(A, x, Y):
+    """<A x, y> for each row y."""
+    return [oracle.dot(oracle.times(A, x), y) for y in Y]
+
+
+def distance_to_hull(y, vertices):
+    """From the weights that a float solver finds."""
+    V = np.vstack([vertices.astype(float).T, np.ones(len(vertices))])
+    return nnls(V, np.append(y.astype(float), 1))[1]
+
+
+def is_nearest(y, x, vertices, A):
+    """No vertex lies on the near side: <A (y - x), v - y> >= 0 for each."""
+    return min(inner(A, y - x, vertices - y)) >= 0
+
+
+@given(st.data())
+def test_projection(data):
+    """In the hull and nearest, which decides it; no other vertex is nearest."""
+    V, A = data.draw(models())
+    x = data.draw(clouds(numbers=FRACTIONS, d=V.shape[1], most=1))[0]
+    y = project(x, V, A)
+    assert y.shape == x.shape and all(isinstance(c, Fraction) for c in y)
+    assert is_nearest(y, x, V, A) and distance_to_hull(y, V) < 1e-9
+    if V.shape[1] == 2:
+        assert oracle.in_hull(y, V)
+    for v in V:
+        assert is_nearest(v, x, V, A) == (v == y).all()
+
+
+@given(models(numbers=FRACTIONS), st.integers(0, 10**6))
+def test_the_points_of_the_hull_and_no_others_stay(model, seed):
+    V, A = model
+    weights = exact([np.random.default_rng(seed).integers(0, 4, len(V)) + (np.arange(len(V)) == 0)])[0]
+    inside = weights @ V / weights.sum()
+    assert (project(inside, V, A) == inside).all()
+    assert (project(inside + 100, V, A) != inside + 100).any()
+
+
+@given(st.data())
+def test_projection_reduces_to_the_identity(data):
+    """|y - x| in the product of A = R^T R is |R y - R x|, so projecting and R commute."""
+    V = data.draw(clouds(numbers=FRACTIONS))
+    x, R = V[0] + 1, np.tril(data.draw(clouds(d=V.shape[1], most=1)).T + V[:1]) + 13 * exact(np.eye(V.shape[1]))
+    assert (R @ project(x, V, R.T @ R) == project(R @ x, V @ R.T)).all()
+
+
+def test_projection_depends_on_the_matrix():
+    segment = [[Fraction(2), 0], [0, 1]]
+    assert project([0, 0], segment).tolist() == [Fraction(2, 5), Fraction(4, 5)]
+    assert project([0, 0], segment, [[1, 0], [0, 4]]).tolist() == [1, Fraction(1, 2)]
+
+
+@given(clouds(numbers=FLOATS, most=6))
+def test_projection_of_floats_is_the_exact_one_rounded(Z):
+    V = Z.astype(float)
+    y = project(V[0] * 0, V)
+    assert y.dtype == float
+    assert (y == project(exact(V)[0] * 0, exact(V)).astype(float)).all()
+
+
+@pytest.mark.parametrize("scale", [1e-300, 1, 1e300])
+def test_projection_onto_many_vertices(scale):
+    rng = np.random.default_rng(0)
+    V, x = rng.normal(size=(1000, 5)) * scale, rng.normal(size=5) * 5 * scale
+    y, V, x = project(x, V) / scale, V / scale, x / scale
+    assert ((V - y) @ (y - x)).min() > -1e-12 and distance_to_hull(y, V) < 1e-9
+
+
+def test_flat_hulls():
+    point = [[1, 2, 3]]
+    assert project([5, 5, 5], point * 3).tolist() == point[0]
+    line = [[0, 0, 1], [1, 1, 1], [2, 2, 1], [2, 2, 1], [-1, -1, 1]]
+    assert project([1, 0, 7], line).tolist() == [0.5, 0.5, 1]
+    assert project([9, 9, 7], line).tolist() == [2, 2, 1]
+    square = [[*corner, 1] for corner in product([-1, 1], repeat=2)] + [[0, 0, 1], [1, 0, 1]]
+    assert project([0.25, -0.5, -7], square).tolist() == [0.25, -0.5, 1]
+    assert project([3, -0.5, -7], square).tolist() == [1, -0.5, 1]
+
+
+@pytest.mark.parametrize(
+    "x, vertices, A, message",
+    [
+        ([[0, 0]], [[1, 1]], None, r"shape \(1, 2\): expected one token"),
+        ([0, 0], [1, 1], None, r"vertices has shape \(2,\): expected points as rows of 2 coordinates, \(n, 2\)"),
+        ([0, 0], [[1, 1, 1]], None, r"vertices has shape \(1, 3\)"),
+        ([0, 0], [[1, np.nan]], None, "vertices has NaN"),
+        ([0, 0], [[1, 1]], np.eye(3), r"A has shape \(3, 3\): expected \(2, 2\)"),
+        ([0, 0], [[1, 1]], [[1, 2], [2, 1]], "not positive definite"),
+    ],
+)
+def test_projection_refuses(x, vertices, A, message):
+    with pytest.raises(ValueError, match=message):
+        project(x, vertices, A)
+
+
+# Cluster points
+
+
+def belongs(s, V, A):
+    """The definition, but for s in K."""
+    return any(s) and max(inner(A, s, V)) <= inner(A, s, [s])[0]
+
+
+def as_set(points):
+    return {tuple(p) for p in points}
+
+
+def edge_by_edge(V, A):
+    """S(K) in the plane: each corner, and the foot of the perpendicular on each edge, by the definition."""
+    corners = [exact([c])[0] for c in oracle.hull(V)]
+    feet = []
+    for a, b in zip(corners, corners[1:] + corners[:1], strict=True):
+        if (a != b).any():
+            t = -inner(A, b - a, [a])[0] / inner(A, b - a, [b - a])[0]
+            feet += [a + t * (b - a)] if 0 < t < 1 else []
+    vertices, feet = ([s for s in some if belongs(s, V, A)] for some in (corners, feet))
+    return as_set(vertices), as_set(feet)
+
+
+@given(models(d=2, most=12))
+def test_cluster_points_in_the_plane(model):
+    """Against the edges of the hull; vertices come first, and each face is what its name says."""
+    V, A = model
+    S = cluster_points(V, A)
+    vertices, feet = edge_by_edge(V, A)
+    assert len(S.points) == len(S.faces) == len(vertices) + len(feet)
+    assert as_set(S.points[: len(vertices)]) == vertices and as_set(S.points[len(vertices) :]) == feet
+    rows = V.tolist()
+    first = [rows.index(s.tolist()) for s in S.points[: len(vertices)]]
+    assert first == sorted(first)
+    faces = S.faces[len(vertices) :]
+    assert faces == sorted(faces, key=lambda face: (len(face), face))
+
+
+@given(models(most=6))
+def test_cluster_points_are_the_nearest_points_of_faces(model):
+    """In any dimension, flat or not: each s is in K and meets the definition; no subset of vertices has another one."""
+    V, A = model
+    S = cluster_points(V, A)
+    origin = 0 * V[0]
+    for s, face in zip(S.points, S.faces, strict=True):
+        assert belongs(s, V, A) and (project(s, V, A) == s).all()
+        assert face == [i for i, score in enumerate(inner(A, s, V)) if score == inner(A, s, [s])[0]]
+    candidates = [
+        project(origin, V[[*T]], A) for size in range(1, len(V) + 1) for T in combinations(range(len(V)), size)
+    ]
+    assert as_set(S.points) == as_set(s for s in candidates if belongs(s, V, A))
+
+
+@given(clouds(d=3, distinct=True, most=12), definite(3))
+def test_cluster_points_in_space(Z, A):
+    """Against another program's hull, in floats: the foot of the perpendicular on each facet, edge and vertex."""
+    V = Z.astype(float)
+    assume(np.linalg.matrix_rank(V - V[0]) == 3)
+    B = np.eye(3) if A is None else A.astype(float)
+    faces = {
+        face for facet in ConvexHull(V).simplices for size in (1, 2, 3) for face in combinations(sorted(facet), size)
+    }
+    found = []
+    for face in faces:
+        p, *others = V[[*face]]
+        D = np.array([q - p for q in others]).reshape(-1, 3)
+        weights = np.linalg.solve(D @ B @ D.T, -D @ B @ p)
+        s = p + weights @ D
+        if min([1 - weights.sum(), *weights]) > -1e-9 and (V @ B @ s).max() < s @ B @ s + 1e-9 and abs(s).max() > 1e-9:
+            found.append(s)
+    ours = cluster_points(Z, A).points.astype(float)
+    nearest = abs(ours[:, None] - np.array(found)).max(-1)
+    assert (nearest.min(0) < 1e-9).all() and (nearest.min(1) < 1e-9).all()
+
+
+def test_cluster_points_of_a_square():
+    square = [[1, 1], [-1, 1], [-1, -1], [1, -1]]
+    S = cluster_points([*square, [0, 1], [0, 0.5], [0, 0], [1, 1]])
+    assert S.points.tolist() == [*square, [-1, 0], [0, -1], [1, 0], [0, 1]]
+    assert S.faces == [[0, 7], [1], [2], [3], [1, 2], [2, 3], [0, 3, 7], [0, 1, 4, 7]]
+
+
+def test_cluster_points_of_a_cube():
+    """The centre of every proper face: the points of {-1, 0, 1}^3 but 0."""
+    S = cluster_points(list(product([-1, 1], repeat=3)))
+    assert as_set(S.points) == set(product([-1, 0, 1], repeat=3)) - {(0, 0, 0)}
+    assert [len(face) for face in S.faces] == [1] * 8 + [2] * 12 + [4] * 6
+
+
+def test_cluster_points_of_the_emerging_leader():
+    """The triangle of the second row of the paper's second figure: 0 is inside, and each edge has its foot."""
+    K = [[Fraction(1), Fraction(1, 3)], [Fraction(-1, 18), Fraction(5, 36)], [Fraction(-1), Fraction(-1)]]
+    S = cluster_points(K)
+    assert S.faces == [[0], [1], [2], [0, 1], [0, 2], [1, 2]] and S.points[:3].tolist() == K
+    (a, b), x = K[:2], S.points[3]
+    assert x.tolist() == [Fraction(-119, 4479), Fraction(646, 4479)]
+    assert oracle.turn(a, b, x) == 0 == oracle.dot(x, exact([b])[0] - exact([a])[0])
+
+
+@pytest.mark.parametrize(
+    "vertices, points",
+    [
+        ([[2, 3]], [[2, 3]]),
+        ([[0, 0]], []),
+        ([[1, 1], [-1, -1]], [[1, 1], [-1, -1]]),  # 0 is the nearest point of the segment, and not in S
+        ([[1, 1], [0, 0], [-1, -1], [0, 0]], [[1, 1], [-1, -1]]),
+        ([[1, 0], [0, 1]], [[1, 0], [0, 1], [0.5, 0.5]]),
+        ([[1, 0], [0, 1], [0.5, 0.5]], [[1, 0], [0, 1], [0.5, 0.5]]),  # an input point, and yet no vertex
+        ([[1, 0], [1, 1]], [[1, 0], [1, 1]]),  # (1, 0) meets the definition with equality at (1, 1)
+        ([[1, 0], [2, 1]], [[2, 1]]),  # (1, 0) is a vertex, but (2, 1) reaches farther
+        ([[3], [1], [-2], [0]], [[3], [-2]]),
+        ([[3], [1]], [[3]]),
+    ],
+)
+def test_small_hulls(vertices, points):
+    S = cluster_points(vertices)
+    assert S.points.tolist() == points and S.points.shape == (len(points), len(vertices[0]))
+    assert len(S.faces) == len(points)
+
+
+def test_points_on_a_line_in_space():
+    """Subsets with three of the four are affinely dependent, and change nothing."""
+    line = [[t, 1, 2, 0] for t in (-2, 2, -1, 1)]
+    S = cluster_points([*line, [0, -1, 0, 3], [0, 0, 0, -3]])
+    T = cluster_points([line[0], line[1], [0, -1, 0, 3], [0, 0, 0, -3]])
+    assert as_set(S.points) == as_set(T.points)
+    assert S.faces[S.points.tolist().index([0, 1, 2, 0])] == [0, 1, 2, 3]
+
+
+def test_faces_of_a_vertex_may_be_larger():
+    assert cluster_points([[1, 1], [1, 0]]).faces == [[0], [0, 1]]
+
+
+@given(clouds(numbers=FLOATS, most=8))
+def test_cluster_points_of_floats_are_the_exact_ones_rounded(Z):
+    V = Z.astype(float)
+    S, T = cluster_points(V), cluster_points(exact(V))
+    assert S.points.dtype == float and S.faces == T.faces
+    assert (S.points == T.points.astype(float)).all()
+
+
+def test_blocks_change_nothing(monkeypatch):
+    V = np.random.default_rng(1).normal(size=(12, 3))
+    S = cluster_points(V)
+    monkeypatch.setattr(geometry, "BLOCK", 7)
+    assert (cluster_points(V).points == S.points).all() and cluster_points(V).faces == S.faces
+
+
+def test_too_many_subsets_are_refused(monkeypatch):
+    V = np.random.default_rng(0).normal(size=(500, 2))
+    message = (
+        "vertices has shape (500, 2): 500 different points of 2 coordinates have 125250 subsets of at most 2 points, "
+        "expected at most 100000. Points that are no vertices of the hull can be left out."
+    )
+    with pytest.raises(ValueError, match=re.escape(message)):
+        cluster_points(V)
+    monkeypatch.setattr(geometry, "MOST_SUBSETS", 6)
+    assert len(cluster_points([[1, 0], [0, 1], [-1, 0], [1, 0]]).points)  # three different points: 3 + 3
+    with pytest.raises(ValueError, match="10 subsets"):
+        cluster_points([[1, 0], [0, 1], [-1, 0], [0, -1]])
+
+
+@pytest.mark.parametrize("vertices", [3, [1, 2], [[]], [], [[[1, 2]]]])
+def test_cluster_points_wants_rows(vertices):
+    shape = re.escape(str(np.shape(vertices)))
+    with pytest.raises(ValueError, match=f"vertices has shape {shape}: expected points as rows"):
+        cluster_points(vertices)
+
+
+# The limit polytope
+
+
+@given(clouds(d=2, numbers=FRACTIONS, most=10), st.randoms(use_true_random=False))
+def test_hull_order(Z, random):
+    corners = oracle.hull(Z)
+    shuffled = random.sample(corners, len(corners))
+    ordered = [shuffled[i] for i in geometry._hull_order(exact(shuffled))]
+    assert ordered == corners
+
+
+def test_hull_order_is_exact_on_floats():
+    """1e-20 above the diagonal, or below: float64 differences do not see it."""
+    for y, order in ((1e-20, [0, 1, 2]), (-1e-20, [0, 2, 1])):
+        assert geometry._hull_order(np.array([[-1, -1], [1, 1], [0, y]])) == order
+
+
+@pytest.mark.parametrize("kind", [float, Fraction])
+@pytest.mark.parametrize(
+    "Z, vertices",
+    [
+        ([[1, 1], [0.5, 0], [-1, 1], [0.25, -0.5], [-1, -1], [1, -1]], [[-1, -1], [1, -1], [1, 1], [-1, 1]]),
+        ([[3, 2]], [[3, 2]]),
+        ([[3, 2], [-1, 2]], [[-1, 2], [3, 2]]),
+        ([[3, 2], [-1, 2], [1, 2]], [[-1, 2], [3, 2]]),
+        ([[3, 2], [6, 4], [-1, -1]], [[-1, -1], [6, 4]]),  # nothing stays at (3, 2)
+        ([[1, 0, 0], [0, 0, 1], [0, 2, 0], [0.1, 0.5, 0.2]], [[1, 0, 0], [0, 0, 1], [0, 2, 0]]),
+        ([[3], [1], [-2]], [[3], [-2]]),
+    ],
+)
+def test_limit_polytope(Z, vertices, kind):
+    K = limit_polytope(np.array([[kind(x) for x in z] for z in Z]), 1)
+    assert K.tolist() == vertices and all(isinstance(x, kind) for x in K.flat)
+
+
+def test_the_emerging_leader_is_a_vertex():
+    Z = [[1, "1/3"], ["-1/12", "1/12"], [-1, -1], [0, "1/4"], ["-3/10", "-7/10"], ["-3/5", "-9/10"]]
+    Z += [["4/5", "1/10"], ["3/5", "3/20"]]
+    K = limit_polytope([[Fraction(x) for x in z] for z in Z], Fraction(1, 2))
+    assert as_set(K) == {(1, Fraction(1, 3)), (Fraction(-1, 18), Fraction(5, 36)), (-1, -1)}
+
+
+@given(models(numbers=FRACTIONS, distinct=True, nonzero=True, most=6))
+def test_the_limit_polytope_is_strictly_exposed(model):
+    """Every vertex is a cluster point, with a face of its own; each cluster point is a vertex or an exception."""
+    Z, A = model
+    K = limit_polytope(Z, 1, A)
+    assert (attention_sets(K, A) == np.eye(len(K), dtype=bool)).all()
+    S = cluster_points(K, A)
+    assert (S.points[: len(K)] == K).all() and S.faces[: len(K)] == [[i] for i in range(len(K))]
+    assert all(len(face) > 1 for face in S.faces[len(K) :])
+    assert as_set(limits.limit(Z, 1, A).tokens) <= as_set(S.points)
+
+
+def test_an_uncertified_limit_is_refused(monkeypatch):
+    unsure = SimpleNamespace(tokens=np.zeros((3, 2)), leaders=np.array([0]), certified=False)
+    monkeypatch.setattr(limits, "limit", lambda *_: unsure)
+    with pytest.raises(ValueError, match=r"limit of this cloud of shape \(3, 2\) could not be certified. Small clouds"):
+        limit_polytope(np.eye(2), 1)
