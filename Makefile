@@ -20,6 +20,7 @@ lab: .venv/installed ## open JupyterLab on the notebooks
 
 refresh: .venv/installed ## re-execute the notebooks in place and store what the suite compares with
 	$(BIN)/python tools/refresh_notebooks.py
+	$(BIN)/python tools/source_pages.py
 
 lint: .venv/installed ## check and format
 	$(BIN)/ruff check --fix .

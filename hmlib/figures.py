@@ -9,7 +9,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.patches import FancyBboxPatch, Polygon
 
-from hmlib import attention, dynamics, geometry
+from hmlib import attention, dynamics, geometry, limits
 
 INK, ORANGE, SKY, GREEN, BLUE, RED = "#333333", "#E69F00", "#56B4E9", "#009E73", "#0072B2", "#D55E00"
 STYLE = {
@@ -183,7 +183,208 @@ def flow(path, ax=None):
 # Chapter 2: convergence
 
 
+@styled
+def configurations(clouds, alpha, layers):
+    """Rows of clouds {name: Z} through some layers: who follows whom, with the trails and, at the end, the hull."""
+    _, axes = plt.subplots(len(clouds), len(layers), figsize=(7.5, 1.62 * len(clouds)), squeeze=False)
+    for row, (name, Z) in zip(axes, clouds.items(), strict=True):
+        path = dynamics.simulate(Z, alpha, layers[-1])
+        for ax, k in zip(row, layers, strict=True):
+            _snapshot(ax, path, k)
+            ax.set_title(f"$k = {k}$" if row is axes[0] else "", fontsize=9)
+        row[0].text(-1.45, 0, name, rotation=90, va="center", ha="center", fontsize=9)
+        leads = path.leaders(layers[-1])
+        row[-1].add_patch(
+            Polygon(_hull(path.tokens[-1].astype(float)[leads]), fc=SKY, alpha=0.25, ec=INK, lw=0.6, zorder=0)
+        )
+
+
+@styled
+def neighbourhoods(end, path, delta):
+    """The points of S(K) with discs of radius delta, and the trails that end in them."""
+    K = end.tokens[end.leaders]
+    S = geometry.cluster_points(K).points
+    _, ax = plt.subplots(figsize=(5.2, 4.6))
+    _plane(ax, path.tokens.reshape(-1, 2), margin=0.2)
+    ax.add_patch(Polygon(_hull(K), fc=SKY, alpha=0.2, ec="none"))
+    ax.plot(*path.tokens.transpose(2, 0, 1), "-", color=BLUE, lw=0.8)
+    ax.plot(*path.tokens.reshape(-1, 2).T, ".", color=BLUE, ms=3)
+    for s in S:
+        ax.add_patch(plt.Circle(s, delta, fc=GREEN, alpha=0.15, ec=GREEN, ls="--"))
+        vertex = (s == K).all(1).any()
+        ax.plot(*s, "*" if vertex else "s", color=ORANGE if vertex else GREEN, mec=INK, ms=14 if vertex else 7)
+
+
+@styled
+def convergence(path, end, alpha):
+    """Distance to K, length and distance to the limit of every token against depth, with the layer of the certificate."""
+    tokens, k = path.tokens, np.arange(path.layers + 1)
+    K = end.tokens[end.leaders]
+    to_K = [max(np.linalg.norm(z - geometry.project(z, K)) for z in Z) for Z in tokens]
+    left = np.linalg.norm(tokens - end.tokens, axis=-1)
+    _, axes = plt.subplots(1, 3, figsize=(7.5, 2.9))
+    axes[0].semilogy(k, np.maximum(to_K, 1e-17), "o-", color=BLUE, ms=3, lw=1)
+    axes[1].plot(k, np.linalg.norm(tokens, axis=-1), "-", color=BLUE, lw=0.8)
+    axes[2].semilogy(k, np.where(left > 0, left, np.nan), "-", color=BLUE, lw=0.8)
+    axes[2].semilogy(k, 3 * left.max() * (1 + alpha) ** -k, "--", color=INK, lw=1, label="slope $1/(1+\\alpha)$")
+    axes[2].legend(frameon=False, fontsize=8)
+    for ax, title in zip(axes, ("farthest token from $K$", "lengths", "distance to the limit"), strict=True):
+        ax.axvline(end.settled_at, color=ORANGE, ls=":", lw=1.5)
+        ax.set(xlabel="layer $k$", title=title)
+
+
+@styled
+def settlement(results, xlabel):
+    """Layers until all tokens have settled: median, quartiles and extremes of each group {label: {x: layers}}."""
+    _, ax = plt.subplots(figsize=(6, 3.4))
+    for (label, groups), colour, marker in zip(results.items(), (BLUE, ORANGE, GREEN, RED), "osD^", strict=False):
+        x, layers = np.array(list(groups)), np.array(list(groups.values()))
+        low, middle, high = np.quantile(layers, [0.25, 0.5, 0.75], axis=1)
+        ax.plot(x, middle, marker + "-", color=colour, ms=5, lw=1.2, label=label)
+        ax.fill_between(x, low, high, color=colour, alpha=0.2, lw=0)
+        ax.plot(x, layers.max(1), marker, color=colour, ms=4, mfc="none")
+    ax.set(xscale="log", xlabel=xlabel, ylabel="layer of the certificate")
+    ax.legend(frameon=False)
+
+
 # Chapter 3: leaders
+
+
+@styled
+def polytopes(configurations):
+    """Polygons, {title: corners}: stars are exposed to all other corners; from another one an arrow goes to whom it follows."""
+    _, axes = plt.subplots(1, len(configurations), figsize=(7.5, 3.9))
+    for ax, (title, V) in zip(axes, configurations.items(), strict=True):
+        V, C = np.asarray(V, float), attention.attention_sets(V)
+        _plane(ax, V, margin=0.14)
+        for i in np.flatnonzero(~_alone(C)):
+            _half_space(ax, geometry.half_space(V[i]), RED)
+            _arrow(ax, V[i], V[C[i]][0], RED)
+        ax.add_patch(Polygon(_hull(V), fc="none", ec=INK, ls="--", lw=1))
+        ax.add_patch(Polygon(_hull(V[_alone(C)]), fc=SKY, alpha=0.3, ec="none"))
+        _tokens(ax, V, _alone(C))
+        for i, v in enumerate(V):
+            ax.annotate(
+                f"$v_{i + 1}$", v, 16 * v / np.linalg.norm(v), textcoords="offset points", ha="center", va="center"
+            )
+        ax.set_title(title)
+
+
+@styled
+def snapshots(end, layers):
+    """Some layers of the run to a limit, with arrows to those followed, and the limit with all trails."""
+    start = end.at(0).astype(float)
+    _, axes = plt.subplots(1, len(layers) + 1, figsize=(7.5, 2.9))
+    for ax, k in zip(axes, layers, strict=False):
+        Z, C = end.at(k).astype(float), attention.attention_sets(end.at(k))
+        _plane(ax, start, margin=0.1)
+        for i, j in np.argwhere(C & ~np.eye(len(C), dtype=bool)):
+            _arrow(ax, Z[i], Z[j], INK, lw=0.8)
+        _tokens(ax, Z, _alone(C))
+        for i in end.leaders:
+            offset = (0, 9) if _alone(C)[i] else (-11, -2)
+            ax.annotate(f"{i + 1}", Z[i], offset, textcoords="offset points", ha="center")
+        ax.set_title(f"layer {k}")
+    _plane(axes[-1], start, margin=0.1)
+    _end(axes[-1], end)
+    axes[-1].set_title("limit")
+
+
+@styled
+def ends(clouds):
+    """Where the tokens of some clouds end, {title: limit}: trails from the start (hollow), leaders (stars) and their hull."""
+    _, axes = plt.subplots(1, len(clouds), figsize=(7.5, 3.9))
+    for ax, (title, end) in zip(axes, clouds.items(), strict=True):
+        _plane(ax, end.at(0).astype(float), margin=0.12)
+        _end(ax, end)
+        ax.set_title(title)
+
+
+@styled
+def leaders_by_alpha(alphas, clouds):
+    """Which tokens lead for which of the alphas: a bar each, blue for those that always do. One panel per {title: Z}."""
+    _, axes = plt.subplots(1, len(clouds), figsize=(7.5, 2.4))
+    for ax, (title, Z) in zip(axes, clouds.items(), strict=True):
+        Z = np.asarray(Z, float)
+        leads = np.array([np.isin(range(len(Z)), limits.leaders(Z, alpha)) for alpha in alphas])
+        ever = np.flatnonzero(leads.any(0))
+        for row, i in enumerate(ever):
+            on = np.where(leads[:, i], row, np.nan)
+            ax.plot(alphas, on, color=BLUE if leads[:, i].all() else ORANGE, lw=9, solid_capstyle="butt")
+        ax.set(xscale="log", xlabel="$\\alpha$", title=title, xlim=alphas[[0, -1]], ylim=(-0.7, len(ever) - 0.3))
+        ax.set_yticks(range(len(ever)), [f"token {i + 1}" for i in ever])
+
+
+@styled
+def how_many(sizes, counts):
+    """The number of leaders against the number of tokens: mean, and range over the runs, {d: counts (sizes, runs)}."""
+    _, ax = plt.subplots(figsize=(5.6, 3.9))
+    ax.loglog(sizes, sizes, ":", color=INK, lw=1, label="every token leads")
+    for (d, count), colour, marker in zip(counts.items(), (BLUE, ORANGE, GREEN, RED), "osD^", strict=False):
+        ax.fill_between(sizes, count.min(1), count.max(1), color=colour, alpha=0.2, lw=0)
+        ax.loglog(sizes, count.mean(1), marker + "-", color=colour, mec=INK, ms=6, lw=1.2, label=f"$d = {d}$")
+    ax.set(xlabel="number of tokens $n$", ylabel="number of leaders")
+    ax.set_xticks(sizes, [str(n) for n in sizes])
+    ax.set_yticks([2, 5, 10, 20, 50, 100, 200, 500], ["2", "5", "10", "20", "50", "100", "200", "500"])
+    ax.minorticks_off()
+    ax.legend(frameon=False)
+
+
+@styled
+def forest(Z, A=None):
+    """The attention forest: an arrow from each token to the one it follows; a colour and a marker for each tree."""
+    Z, to = np.asarray(Z, float), attention.follow(Z, A)
+    root = to
+    while (to[root] != root).any():
+        root = to[root]
+    _, ax = plt.subplots(figsize=(5.6, 5.2))
+    _plane(ax, Z, margin=0.06)
+    marks = zip(np.unique(root), (SKY, ORANGE, GREEN, RED, BLUE, "#CC79A7", "#F0E442"), "osD^vPX", strict=False)
+    for leader, colour, marker in marks:
+        tree = np.flatnonzero(root == leader)
+        for i in tree[tree != leader]:
+            _arrow(ax, Z[i], Z[to[i]], INK, lw=0.8)
+        ax.plot(*Z[tree[tree != leader]].T, marker, color=colour, mec=INK, ms=7)
+        ax.plot(*Z[leader], "*", color=colour, mec=INK, ms=19)
+
+
+@styled
+def basins(x, y, ends, unseats, Z, leaders):
+    """Where a further token ends that starts at (x, y): a colour for each leader it joins, hatched where it unseats one."""
+    _, ax = plt.subplots(figsize=(6.4, 5.2))
+    colours = (SKY, ORANGE, GREEN, "#F0E442", "#CC79A7", BLUE)
+    for leader, colour in zip(leaders, colours, strict=False):
+        here = ends == leader
+        ax.contourf(x, y, here, [0.5, 1], colors=[colour], alpha=0.6)
+        ax.contour(x, y, here, [0.5], colors=[INK], linewidths=0.6)
+    with plt.rc_context({"hatch.linewidth": 0.5}):
+        ax.contourf(x, y, unseats, [0.5, 1], colors="none", hatches=["////"])
+    t = np.linspace(0, 2 * np.pi, 100)
+    for z in Z:
+        ax.plot(*(z[:, None] + np.linalg.norm(z) * np.array([np.cos(t), np.sin(t)])) / 2, ":", color=INK, lw=0.7)
+    others = np.setdiff1d(np.arange(len(Z)), leaders)
+    ax.plot(*Z[others].T, "o", color="white", mec=INK, ms=7)
+    ax.plot(*Z[leaders].T, "*", color="white", mec=INK, ms=16)
+    for i, z in enumerate(Z):
+        ax.annotate(f"{i + 1}", z, (8, 6), textcoords="offset points")
+    ax.set_aspect("equal")
+    ax.axis("off")
+
+
+def _end(ax, end):
+    """Trails to a limit, the hull of the leaders, and where all end."""
+    start = end.at(0).astype(float)
+    path = np.array([end.at(k).astype(float) for k in range(25)] + [end.tokens.astype(float)])
+    leads = np.isin(np.arange(len(start)), end.leaders)
+    ax.add_patch(Polygon(_hull(path[-1][leads]), fc=SKY, alpha=0.3, ec=BLUE, lw=1))
+    ax.plot(*path.transpose(2, 0, 1), "-", color=BLUE, lw=1)
+    ax.plot(*start.T, "o", mfc="none", mec=INK, ms=5)
+    _tokens(ax, path[-1], leads)
+
+
+def _arrow(ax, start, end, colour, lw=1.3):
+    shape = {"arrowstyle": "-|>", "color": colour, "lw": lw, "shrinkA": 4, "shrinkB": 5}
+    ax.annotate("", end, start, arrowprops=shape)
 
 
 # Shared
@@ -212,6 +413,26 @@ def _attention_rule(ax, Z, i, A, name="z"):
     for j, z in enumerate(Z):
         ax.annotate(f"${name}_{j + 1}$", z, (-7, -15), textcoords="offset points")
     return np.nonzero(C)[0]
+
+
+def _snapshot(ax, path, k):
+    """One panel of Fig. 2. A colour belongs to each token that is followed, and is worn by those who follow it."""
+    tokens, C = path.tokens[: k + 1].astype(float), path.attention_sets(k)
+    alone, others = _alone(C), C & ~np.eye(len(C), dtype=bool)
+    followed = np.flatnonzero(others.any(0) | alone)
+    colour = dict(zip(followed, [ORANGE, SKY, GREEN, RED, BLUE, "#CC79A7", "#F0E442", "#999999"] * 4, strict=False))
+    ax.set(xlim=(-1.25, 1.25), ylim=(-1.25, 1.25), aspect="equal", xticks=[], yticks=[])
+    ax.spines[:].set_visible(False)
+    ax.plot(*tokens.transpose(2, 0, 1), "-", color=INK, lw=0.4, alpha=0.6)
+    for i, z in enumerate(tokens[-1]):
+        if alone[i]:
+            ax.plot(*z, "*", color=colour[i], ms=11, mec=INK, mew=0.6, zorder=4)
+            continue
+        whom = [colour[j] for j in np.flatnonzero(others[i])]
+        style = {"mfc": whom[0], "mec": colour.get(i, INK), "mew": 1.6 if i in colour else 0.5}
+        if len(whom) > 1:
+            style |= {"fillstyle": "left", "markerfacecoloralt": whom[1]}
+        ax.plot(*z, "o", ms=5.5, zorder=3, **style)
 
 
 def _half_space(ax, H, colour):

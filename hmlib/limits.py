@@ -48,10 +48,12 @@ class Limit:
 
 
 def leaders(Z, alpha, A=None):
-    """The tokens that at some layer follow themselves alone, C_i(Z^k) = {i}: int (m,). Arguments as for `limit`.
+    """The tokens that at some layer follow themselves alone, C_i(Z^k) = {i}: int (m,).
 
     >>> leaders([[1, 0], [2, 1], [2, -1]], alpha=1)
     array([1, 2])
+
+    Arguments as for `limit`, which says besides when each begins to lead, and whether all this is certain.
     """
     return limit(Z, alpha, A).leaders
 
@@ -113,7 +115,8 @@ class _Floats:
 
     def __init__(self, Z, rates):
         self.Z, self.rates, self.blur = Z, rates, 0.0
-        self._rounding = 16 * inputs.EPS * float(abs(Z).max())  # more than that of a layer; layers only average blur
+        # More than the rounding of a layer. Layers take means, so what came before does not grow.
+        self._rounding = 16 * inputs.EPS * float(abs(Z).max()) + 16 * float(np.finfo(float).smallest_subnormal)
 
     def mean(self, X, copies):
         return np.array([fsum(x) / copies.sum() for x in (X * copies[:, None]).T])
@@ -190,7 +193,7 @@ class _Run:
             before = cloud.Z
             self.target = cloud.advance(self.target, cloud.rates[min(self.layer, len(cloud.rates) - 1)])
             at_rest = not cloud.exact and (before == cloud.Z).all()
-            if at_rest or (cloud.exact and cloud.scale.bit_length() * n > MOST_BITS):
+            if at_rest or (cloud.exact and cloud.scale.bit_length() * cloud.Z.size > MOST_BITS):
                 return
 
     def _look(self):

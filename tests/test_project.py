@@ -102,18 +102,22 @@ def test_every_statement_has_a_function_and_a_test(row):
     assert re.search(r"\{doc\}`\d <(/notebooks/\w+)>`|^ \d, to come $", chapter)
     for label in re.findall(r"\{prf:ref\}`(\S+)`", statement):
         assert any(f":label: {label}\\n" in notebook.read_text() for notebook in NOTEBOOKS)
-    for label in re.findall(r"<(code-\w+)>", functions) or pytest.fail("no function"):
+    for label in re.findall(r"<(code-[\w-]+)>", functions) or pytest.fail("no function"):
         assert f":name: {label}\n" in BOOK["code.md"]
     for name in re.findall(r"\{ref\}`(test_\w+)`", tests) or pytest.fail("no test"):
         assert f"\ndef {name}(" in sources and f":name: {name}\n" in BOOK["tests.md"]
 
 
-def test_every_public_name_is_shown():
+def test_every_public_name_is_documented():
     import hmlib
 
     assert hmlib.__all__ == sorted(hmlib.__all__)
-    for name in hmlib.__all__:
-        assert getattr(hmlib, name).__doc__ and f":pyobject: {name}\n" in BOOK["code.md"]
+    assert all(getattr(hmlib, name).__doc__ for name in hmlib.__all__)
+
+
+def test_the_source_pages_are_up_to_date():
+    for path, text in tool("source_pages").pages().items():
+        assert path.read_text() == text, f"run `make refresh`: {path.name} is out of date"
 
 
 # Notebooks

@@ -143,6 +143,24 @@ def test_the_window_of_alpha():
             assert leads == (9 * r**2 - 11 * r + 3 < 0) == (sign != inside)
 
 
+def test_a_token_may_lead_in_many_windows_of_alpha():
+    """The set of alpha for which a token leads need not be an interval."""
+    chain = np.array([[7, -6], [9, -4], [11, 0], [12, 8]], dtype=object)
+    leads = {a: 0 in leaders(chain, Fraction(a)) for a in ("2/3", "1/3", "2/7", "2/9", "2/11")}
+    assert leads == {"2/3": True, "1/3": False, "2/7": True, "2/9": False, "2/11": True}
+
+
+@given(models(numbers=FRACTIONS), st.data())
+def test_where_a_further_token_leads_at_once(model, data):
+    """At x != 0, outside all balls with diameter from 0 to z_j, and nowhere else (Thales)."""
+    Z, A = model
+    x = np.array([Fraction(v) for v in data.draw(st.tuples(*[FRACTIONS] * Z.shape[1]).filter(any))])
+    others = Z[(x != Z).any(1)]
+    leads = attention_sets(np.vstack([others, x]), A)[-1].tolist() == [False] * len(others) + [True]
+    outside = 4 * square(x - others / 2, A) > square(others, A)
+    assert leads == outside.all()
+
+
 # Without them
 
 

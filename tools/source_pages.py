@@ -1,0 +1,59 @@
+"""Write book/code.md and book/tests.md: the functions and the tests that the book refers to, from where they stand.
+
+A chapter links to a function with {ref}`text <code-NAME>` (a class: code-NAME-class) and to a test with
+{ref}`text <test_NAME>`. `make refresh` calls this; the suite checks that the pages are up to date.
+"""
+
+import ast
+import re
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+
+CODE = """# The package, function by function
+
+`hmlib` is thin: a module is a concept of the papers, and the formula in the docstring is the code beneath it. These are
+its public functions, as they are in the repository; the modules they stand in are short, and worth reading whole.
+"""
+TESTS = """# The tests, statement by statement
+
+The tests that the {doc}`statement map <statements>` and the chapters name, as they are in the repository. `@given` draws
+the instances; when a test fails, it shrinks them to the smallest that does. `oracle` is a second implementation in plain
+Python on fractions, written from the definitions alone, and `rejected` an independent checker of certificates.
+"""
+
+
+def pages():
+    """{path: text} of both pages."""
+    import hmlib
+
+    texts = [p.read_text() for p in (*ROOT.glob("book/*.md"), *ROOT.glob("notebooks/*.ipynb")) if p.name != "tests.md"]
+    tests = set(re.findall(r"\{ref\}`(?:[^`<]*<)?(test_\w+)", "".join(texts)))
+    labels = set(re.findall(r"<(code-[\w-]+)>", "".join(texts)))
+    return {
+        ROOT / "book/code.md": page(CODE, "hmlib", lambda name, label: name in hmlib.__all__ or label in labels),
+        ROOT / "book/tests.md": page(TESTS, "tests", lambda name, label: name in tests),
+    }
+
+
+def page(head, folder, wanted):
+    parts = [head]
+    for path in sorted((ROOT / folder).glob("*.py")):
+        tree = ast.parse(path.read_text())
+        shown = []
+        for node in tree.body:
+            if isinstance(node, ast.FunctionDef | ast.ClassDef) and not node.name.startswith("_"):
+                label = f"code-{node.name}" if folder == "hmlib" else node.name
+                label = f"{label.lower()}-class" if isinstance(node, ast.ClassDef) else label
+                if wanted(node.name, label):
+                    shown += ["", f"```{{literalinclude}} ../{folder}/{path.name}", f":pyobject: {node.name}"]
+                    shown += [f":name: {label}", f":caption: {node.name}", "```"]
+        if shown:
+            about = ast.get_docstring(tree).split("\n\n")[0].replace("\n", " ")
+            parts.append("\n".join([f"## `{folder}/{path.name}`", "", about, *shown]) + "\n")
+    return "\n".join(parts)
+
+
+if __name__ == "__main__":
+    for path, text in pages().items():
+        path.write_text(text)
