@@ -4,7 +4,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 EXTRAS := torch,book,test,study
 
-.PHONY: help book test lab refresh lint lock clean
+.PHONY: help book test lab bench refresh lint lock clean
 
 help: ## list the commands
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -17,6 +17,9 @@ test: .venv/installed ## run the suite: notebooks under strict nbval, properties
 
 lab: .venv/installed ## open JupyterLab on the notebooks
 	$(BIN)/python -m jupyterlab --notebook-dir=. --LabApp.default_url=/lab/tree/notebooks
+
+bench: .venv/installed ## measure the speed of a training step, into results/benchmarks.json
+	$(BIN)/python -m benchmarks.training_step
 
 refresh: .venv/installed ## re-execute the notebooks in place and store what the suite compares with
 	$(BIN)/python tools/refresh_notebooks.py

@@ -24,6 +24,7 @@ def pytest_collectstart(collector):
         collector.skip_compare += (
             "image/svg+xml",
             "image/png",
+            "image/gif",
             "application/papermill.record/image/png",
             "application/papermill.record/image/svg+xml",
         )

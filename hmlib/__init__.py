@@ -1,25 +1,46 @@
 """Hardmax transformers, exactly.
 
 The executable companion to two papers of Alcalde, Fantuzzi and Zuazua (arXiv 2407.01602 and 2502.02270). A module is a
-concept of the papers; the code reads like the formula above it.
+concept of the papers; the code reads like the formula above it. Importing it needs numpy alone: what is heavier loads
+when it is first used.
 """
+
+from importlib import import_module
 
 from hmlib.attention import attention_sets, follow
 from hmlib.dynamics import Trajectory, simulate, step
 from hmlib.geometry import cluster_points, half_space, limit_polytope, project
 from hmlib.limits import Limit, leaders, limit
 
+LATER = {
+    "reviews": ("Vocabulary", "load_reviews", "preprocess"),
+    "classifier": ("HardmaxClassifier", "explain", "train"),
+}
+
 __all__ = [
+    "HardmaxClassifier",
     "Limit",
     "Trajectory",
+    "Vocabulary",
     "attention_sets",
     "cluster_points",
+    "explain",
     "follow",
     "half_space",
     "leaders",
     "limit",
     "limit_polytope",
+    "load_reviews",
+    "preprocess",
     "project",
     "simulate",
     "step",
+    "train",
 ]
+
+
+def __getattr__(name):
+    for module, names in LATER.items():
+        if name in names:
+            return getattr(import_module(f"hmlib.{module}"), name)
+    raise AttributeError(f"module 'hmlib' has no attribute {name!r}")

@@ -16,7 +16,7 @@ import nbformat
 from nbclient import NotebookClient
 
 ROOT = Path(__file__).resolve().parent.parent
-PICTURES = {"image/svg+xml", "image/png", "image/jpeg", "application/vnd.jupyter.widget-view+json"}
+PICTURES = {"image/svg+xml", "image/png", "image/jpeg", "image/gif", "application/vnd.jupyter.widget-view+json"}
 KEPT = {"tags", "mystnb"}
 
 
@@ -39,6 +39,8 @@ def refreshed(path):
     for number, cell in enumerate(notebook.cells):
         cell.id = f"cell-{number:03d}"
         cell.metadata = {key: value for key, value in cell.metadata.items() if key in KEPT}
+        if "nbval-ignore-output" in cell.metadata.get("tags", []):
+            cell.outputs = []  # what is not compared is not stored
         for output in cell.get("outputs", []):
             if "data" in output:
                 output.data = {kind: data for kind, data in output.data.items() if not is_picture(kind)}

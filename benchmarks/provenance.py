@@ -1,0 +1,53 @@
+"""Where a result comes from, and how it is written: whole, or not at all."""
+
+import json
+import os
+import platform
+import subprocess
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+
+
+def provenance(command, data, seeds):
+    """command that made it, sha256 of its data or None, seeds; the rest is looked up."""
+    return {
+        "command": command,
+        "data": data,
+        "seeds": seeds,
+        "versions": {"python": platform.python_version()}
+        | {name: version(name) for name in ("numpy", "torch", "hmlib")},
+        "machine": {"cpu": _cpu(), "cores": os.cpu_count()},
+        "commit": _commit(),
+        "date": datetime.now(UTC).isoformat(timespec="seconds"),
+    }
+
+
+def write(result, path):
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    draft = path.with_suffix(".part")
+    draft.write_text(json.dumps(result, indent=1) + "\n")
+    os.replace(draft, path)
+
+
+def _cpu():
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        return platform.processor() or platform.machine()
+    return next((line.split(":")[1].strip() for line in lines if line.startswith("model name")), platform.machine())
+
+
+def _commit():
+    def git(*command):
+        done = subprocess.run(["git", "--no-optional-locks", *command], cwd=ROOT, capture_output=True, text=True)
+        return done.stdout.strip() if done.returncode == 0 else None
+
+    try:
+        commit, changes = git("rev-parse", "HEAD"), git("status", "--porcelain")
+    except FileNotFoundError:
+        return None
+    return commit and commit + ("+changes" if changes else "")

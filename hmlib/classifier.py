@@ -1,0 +1,448 @@
+"""Encoder, hardmax layers, decoder: a classifier of texts, its training, and its verdicts explained.
+
+Words become tokens by a table, tokens move through equal hardmax layers, and the mean of the last ones is judged by an
+affine map. Repeated words move alike, so each distinct word is one token with a weight in the mean: same result, less work.
+"""
+
+import hashlib
+import json
+import math
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+import torch
+from safetensors.torch import load, save_file
+from torch import nn
+from torch.nn import functional as F
+
+from hmlib import attention, dynamics, inputs
+
+ATTENTION = ("hardmax", "pass-through", "softmax")
+PADDING = ("mask", "token")
+
+
+class HardmaxClassifier(nn.Module):
+    """logit = decoder( mean over the words of z_i^depth ), with z_i^0 the rows of an embedding.
+
+    rows       of the embedding: the words, and row 0, padding
+    dim        of the tokens
+    depth      how many equal layers; 0 leaves attention out, and is the control
+    padding    "mask" leaves padding out; "token" has it take part in attention and in the mean, as in the paper
+    attention  "hardmax": the layer itself, with its exact gradient away from ties (A has none: it only chooses)
+               "pass-through": the same forward, while gradients pass as if the layers were the identity (so alpha has none)
+               "softmax": softmax of the scores over `temperature`, as the paper trains
+    alpha      a number > 0 to start from, or None for a random one in (0, 1); learned unless learn_alpha is False
+    A          None for the identity, a symmetric positive definite matrix, or "learned"
+    Integer ids (batch, length) go in, logits (batch,) come out.
+    """
+
+    def __init__(
+        self,
+        rows,
+        dim,
+        depth=8,
+        padding="mask",
+        attention="hardmax",
+        alpha=None,
+        learn_alpha=True,
+        A=None,
+        temperature=1e-3,
+    ):
+        super().__init__()
+        for name, value in (("rows", rows), ("dim", dim)):
+            if inputs.count(value, name) == 0:
+                raise ValueError(f"{name} is 0: expected a whole number > 0.")
+        for name, value, known in (("padding", padding, PADDING), ("attention", attention, ATTENTION)):
+            if value not in known:
+                raise ValueError(f"{name} is {value!r}: expected one of {', '.join(map(repr, known))}.")
+        if not temperature > 0:
+            raise ValueError(f"temperature is {temperature}: expected a number > 0.")
+        self.depth, self.padding, self.attention, self.temperature = (
+            inputs.count(depth, "depth"),
+            padding,
+            attention,
+            temperature,
+        )
+        self.embedding = nn.Embedding(rows, dim)
+        self.decoder = nn.Linear(dim, 1)
+        self.raw_alpha = nn.Parameter(torch.zeros(()), requires_grad=learn_alpha)
+        self.set_alpha(float(torch.rand(()).clamp_min(1e-3)) if alpha is None else alpha)
+        learned = isinstance(A, str)
+        if learned and A != "learned":
+            raise ValueError(f'A is {A!r}: expected a matrix, None or "learned".')
+        A = np.eye(dim) if learned else inputs.matrix(A, np.zeros((1, dim)))
+        self.R = None
+        if A is not None:
+            R = torch.tensor(np.linalg.cholesky(A)).float().T.contiguous()
+            self.R = nn.Parameter(R, requires_grad=learned)
+        self.vocabulary = None
+
+    @property
+    def alpha(self):
+        """> 0 by construction: the softplus of what is learned, and never rounded to 0."""
+        return _positive(self.raw_alpha)
+
+    def set_alpha(self, value):
+        value = float(inputs.rate(value, np.zeros(1)))
+        with torch.no_grad():
+            self.raw_alpha.fill_(value if value > 30 else math.log(math.expm1(value)))
+
+    @property
+    def A(self):
+        """The matrix of the scores as a tensor, R^T R, or None."""
+        return None if self.R is None else self.R.T @ self.R
+
+    def forward(self, ids, keep=None):
+        """keep: bool, like ids; False leaves a word out (for word dropout and counterfactuals)."""
+        ids = self._checked(ids)
+        weights = torch.ones_like(ids, dtype=self.decoder.weight.dtype)
+        if self.padding == "mask":
+            weights = weights * (ids != 0)
+        if keep is not None:
+            weights = weights * keep
+        if self.attention != "softmax":
+            ids, weights = merged(ids, weights)
+        z = self.layers(self.embedding(ids), weights)
+        mean = (z * weights[..., None]).sum(1) / weights.sum(1, keepdim=True).clamp_min(1)
+        return self.decoder(mean).squeeze(-1)
+
+    def layers(self, z, weights):
+        """z^depth from z^0; tokens of weight 0 are not there, unless nobody is."""
+        absent = (weights == 0) & (weights != 0).any(1, keepdim=True)
+        away = torch.zeros_like(weights).masked_fill(absent, -math.inf)[:, None, :]
+        if self.attention == "softmax":
+            for _ in range(self.depth):
+                scores = (self._scores(z) + away) / self.temperature
+                z = (z + self.alpha * scores.softmax(-1) @ z) / (1 + self.alpha)
+            return z
+        start, left = z, self.depth
+        while left:
+            with torch.no_grad():
+                to = self._scores(z).add_(away).argmax(-1)
+                settled = bool(((to.gather(1, to) == to) | absent).all())
+            targets = z.gather(1, to[..., None].expand_as(z))
+            # Once every followed token follows itself, all have settled: the rest of the layers in closed form.
+            layers = left if settled else 1
+            z = targets + (1 + self.alpha) ** -layers * (z - targets)
+            left -= layers
+        return z.detach() + (start - start.detach()) if self.attention == "pass-through" else z
+
+    def _scores(self, z):
+        y = z if self.R is None else z @ self.R.T
+        return y @ y.transpose(1, 2)
+
+    def _checked(self, ids):
+        ids = torch.as_tensor(ids)
+        if ids.ndim != 2 or ids.dtype not in (torch.int64, torch.int32):
+            raise ValueError(
+                f"ids have shape {tuple(ids.shape)} and type {ids.dtype}: expected integers, (batch, length)."
+            )
+        rows = self.embedding.num_embeddings
+        if ids.numel() and (int(ids.min()) < 0 or int(ids.max()) >= rows):
+            raise ValueError(f"ids go from {int(ids.min())} to {int(ids.max())}: expected 0 to {rows - 1}, the rows.")
+        return ids.long()
+
+
+def _positive(raw):
+    return F.softplus(raw) + torch.finfo(raw.dtype).tiny
+
+
+def merged(ids, weights):
+    """Each distinct word of a row once, with the sum of its weights; what is left of a row has weight 0."""
+    ids, order = ids.sort(1)
+    weights = weights.gather(1, order)
+    new = torch.ones_like(ids)
+    new[:, 1:] = (ids[:, 1:] != ids[:, :-1]).long()
+    place = new.cumsum(1) - 1
+    width = int(place.max()) + 1 if ids.numel() else 1
+    words = ids.new_zeros(len(ids), width).scatter(1, place, ids)
+    return words, weights.new_zeros(len(ids), width).scatter_add(1, place, weights)
+
+
+# Training
+
+
+@dataclass
+class History:
+    """What training did: a list of one dict for each epoch, and the epoch that validation chose."""
+
+    epochs: list = field(default_factory=list)
+    best: int = -1
+
+
+def train(
+    model,
+    ids,
+    labels,
+    validation,
+    epochs=10,
+    rate=0.01,
+    batch=64,
+    seed=0,
+    patience=None,
+    clip=5.0,
+    dropout=0.0,
+    folder=None,
+    progress=True,
+):
+    """Minimise binary cross entropy with Adam; keep the weights of the epoch that is best on validation.
+
+    ids, labels  integer ids (N, length) and labels 0 or 1, (N,);  validation  the same two for the choice of the epoch
+    patience     stop after so many epochs without a better one; None goes through all
+    clip         largest norm of a gradient;  dropout  the share of words left out at random in each step
+    folder       where checkpoints go: a run that was stopped goes on from there, to the same result as an unbroken one
+    Everything random comes from `seed` and the number of the epoch. Returns a History.
+    """
+    ids, labels = model._checked(ids), _labels(labels, model)
+    held, held_labels = model._checked(validation[0]), _labels(validation[1], model)
+    for name, x, y in (("ids", ids, labels), ("validation", held, held_labels)):
+        if y.shape != (len(x),) or len(x) == 0 or not ((y == 0) | (y == 1)).all():
+            raise ValueError(
+                f"{name}: {len(x)} rows and labels of shape {tuple(y.shape)}; expected as many of both, labels 0 or 1."
+            )
+    optimiser = torch.optim.Adam([p for p in model.parameters() if p.requires_grad], lr=rate)
+    best, history = {k: v.clone() for k, v in model.state_dict().items()}, History()
+    settings = {
+        "rate": rate,
+        "batch": batch,
+        "seed": seed,
+        "clip": clip,
+        "dropout": dropout,
+        "data": _digest(ids, labels, held, held_labels),
+    }
+    settings |= {
+        "start": _digest(*best.values()),
+        "learned": [k for k, p in model.named_parameters() if p.requires_grad],
+    }
+    settings |= {"model": [model.depth, model.padding, model.attention, model.temperature]}
+    store = None if folder is None else _Checkpoints(Path(folder), settings)
+    if store and (found := store.newest()):
+        history, tensors = found
+        _restore(model, optimiser, best, tensors)
+
+    while len(history.epochs) < epochs:
+        number = len(history.epochs)
+        if patience is not None and number - 1 - history.best >= patience:
+            break
+        generator = torch.Generator().manual_seed(1_000_003 * seed + number)
+        order = torch.randperm(len(ids), generator=generator).split(batch)
+        loss, right = 0.0, 0
+        for rows in _bar(order, progress, f"epoch {number + 1} of {epochs}", history):
+            keep = torch.rand(len(rows), ids.shape[1], generator=generator) >= dropout if dropout else None
+            logits = model(ids[rows], keep)
+            cost = F.binary_cross_entropy_with_logits(logits, labels[rows])
+            optimiser.zero_grad()
+            cost.backward()
+            nn.utils.clip_grad_norm_(model.parameters(), clip)
+            optimiser.step()
+            loss += float(cost.detach()) * len(rows)
+            right += int(((logits > 0) == (labels[rows] > 0)).sum())
+        row = {"loss": loss / len(ids), "accuracy": right / len(ids), "alpha": float(model.alpha.detach())}
+        row["validation_loss"], row["validation_accuracy"] = evaluate(model, held, held_labels)
+        if number == 0 or row["validation_accuracy"] > history.epochs[history.best]["validation_accuracy"]:
+            history.best = number
+            best = {k: v.clone() for k, v in model.state_dict().items()}
+        history.epochs.append(row)
+        if store:
+            store.save(history, _tensors(model, optimiser, best))
+    model.load_state_dict(best)
+    return history
+
+
+@torch.no_grad()
+def evaluate(model, ids, labels, batch=256):
+    """(mean loss, accuracy) of a model."""
+    ids, labels = model._checked(ids), _labels(labels, model)
+    logits = torch.cat([model(some) for some in ids.split(batch)])
+    loss = F.binary_cross_entropy_with_logits(logits, labels)
+    return float(loss), float(((logits > 0) == (labels > 0)).float().mean())
+
+
+def _labels(labels, model):
+    return torch.as_tensor(labels).to(model.decoder.weight.dtype)
+
+
+def _bar(order, progress, what, history):
+    if not progress:
+        return order
+    from tqdm.auto import tqdm
+
+    last = history.epochs[-1] if history.epochs else {}
+    return tqdm(
+        order, desc=what, leave=False, postfix={k: f"{last[k]:.3f}" for k in ("loss", "validation_accuracy") if last}
+    )
+
+
+def _digest(*tensors):
+    sha = hashlib.sha256()
+    for tensor in tensors:
+        sha.update(str(tuple(tensor.shape)).encode() + tensor.detach().contiguous().cpu().numpy().tobytes())
+    return sha.hexdigest()
+
+
+def _tensors(model, optimiser, best):
+    out = {f"model.{k}": v.clone() for k, v in model.state_dict().items()} | {f"best.{k}": v for k, v in best.items()}
+    for i, state in optimiser.state_dict()["state"].items():
+        out |= {f"adam.{i}.{k}": v.clone() for k, v in state.items()}
+    return out
+
+
+def _restore(model, optimiser, best, tensors):
+    model.load_state_dict({k: tensors[f"model.{k}"] for k in best})
+    best.update({k: tensors[f"best.{k}"] for k in best})
+    state = {}
+    for name, value in tensors.items():
+        kind, *rest = name.split(".")
+        if kind == "adam":
+            state.setdefault(int(rest[0]), {})[rest[1]] = value
+    optimiser.load_state_dict(optimiser.state_dict() | {"state": state})
+
+
+class _Checkpoints:
+    """The last two epochs in a folder: tensors, and a JSON file, written last, with the sha256 of both."""
+
+    def __init__(self, folder, settings):
+        self.folder, self.settings = folder, settings
+        folder.mkdir(parents=True, exist_ok=True)
+
+    def save(self, history, tensors):
+        name = f"epoch-{len(history.epochs):04d}"
+        _write(
+            self.folder / f"{name}.safetensors",
+            lambda file: save_file({k: v.contiguous() for k, v in tensors.items()}, file),
+        )
+        record = {"settings": self.settings, "epochs": history.epochs, "best": history.best}
+        record["sha256"] = self._sha256(record, (self.folder / f"{name}.safetensors").read_bytes())
+        _write(self.folder / f"{name}.json", lambda file: Path(file).write_text(json.dumps(record, indent=1)))
+        for old in sorted(self.folder.glob("epoch-*.json"))[:-2]:
+            old.unlink()
+            old.with_suffix(".safetensors").unlink(missing_ok=True)
+
+    def newest(self):
+        """(history, tensors) of the newest sound checkpoint, or None. Damaged ones are passed over."""
+        for file in sorted(self.folder.glob("epoch-*.json"), reverse=True):
+            try:
+                record = json.loads(file.read_text())
+                content = file.with_suffix(".safetensors").read_bytes()
+                sound = record.pop("sha256") == self._sha256(record, content)
+            except (OSError, ValueError, KeyError, TypeError, AttributeError):
+                continue
+            if sound and record["settings"] != self.settings:
+                other = [name for name, value in self.settings.items() if record["settings"].get(name) != value]
+                raise ValueError(
+                    f"{self.folder} holds a run with other settings or data ({', '.join(other)}): choose another folder, "
+                    "or empty it."
+                )
+            if sound:
+                return History(record["epochs"], record["best"]), load(content)
+        return None
+
+    @staticmethod
+    def _sha256(record, content):
+        return hashlib.sha256(json.dumps(record).encode() + content).hexdigest()
+
+
+def _write(path, write):
+    """The whole file or nothing."""
+    draft = path.with_suffix(path.suffix + ".part")
+    write(draft)
+    os.replace(draft, path)
+
+
+# Explanation
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """Why a review is judged as it is. Words are the distinct known ones, in order; all arrays follow that order."""
+
+    words: list
+    counts: np.ndarray
+    unknown: list
+    logit: float
+    path: dynamics.Trajectory  # of the words, layer by layer
+    follows: np.ndarray  # (depth, n): whom each follows in each layer (the first, on a tie)
+    leaders: np.ndarray  # indices of the leaders found in these layers
+    root: np.ndarray  # (n,): the word at the end of the chain of those followed in the last layer
+    shares: dict  # word: its share of the logit, over all that gather at it; they and the bias add up to the logit
+    bias: float
+    without: np.ndarray  # (n,): the logit without that word, exactly (run again); nan if it is the only one
+    stable: float  # if each token moves by less, in the length that belongs to A, nobody follows another in any layer
+
+    @property
+    def probability(self):
+        """That the review is positive, by the model."""
+        return 0.5 + 0.5 * math.tanh(self.logit / 2)
+
+
+def explain(model, words, vocabulary=None, length=128):
+    """Leaders, votes, counterfactuals and stability of one verdict, computed by hmlib in float64, with hardmax.
+
+    model       a HardmaxClassifier;  words  a list of words, as `preprocess` gives them
+    vocabulary  the model's Vocabulary, if it does not carry it as model.vocabulary
+    length      to which reviews are cut; and filled with padding, if the model takes that for a token
+    """
+    vocabulary = vocabulary or model.vocabulary
+    if vocabulary is None:
+        raise ValueError("The model carries no vocabulary: pass vocabulary, or set model.vocabulary.")
+    ids = vocabulary.encode(words, length)
+    ids = ids if model.padding == "token" else ids[ids != 0]
+    if not ids.any():
+        raise ValueError(f"None of the {len(words)} words is in the vocabulary: nothing to explain.")
+    different = list(dict.fromkeys(ids.tolist()))
+    names, counts = [vocabulary.words[i] for i in different], np.array([(ids == i).sum() for i in different], float)
+    with torch.no_grad():
+        Z = model.embedding.weight[different].double().numpy()
+        v, bias = model.decoder.weight[0].double().numpy(), float(model.decoder.bias)
+        R = None if model.R is None else model.R.double().numpy()
+        A = None if R is None else (R.T @ R + (R.T @ R).T) / 2
+        alpha, n = float(_positive(model.raw_alpha.double())), len(names)
+    path = dynamics.simulate(Z, alpha, model.depth, A)
+    follows = np.array([attention.follow(z, A) for z in path.tokens[:-1]]).reshape(model.depth, n)
+    root = follows[-1] if model.depth else np.arange(n)
+    while (root[root] != root).any():
+        root = root[root]
+    votes = counts * (path.tokens[-1] @ v) / counts.sum()
+    shares = {names[i]: float(votes[root == i].sum()) for i in np.unique(root)}
+    return Explanation(
+        names,
+        counts.astype(int),
+        [word for word in words if word not in vocabulary.index],
+        float(votes.sum() + bias),
+        path,
+        follows,
+        path.leaders(max(model.depth - 1, 0)),
+        root,
+        dict(sorted(shares.items(), key=lambda item: -abs(item[1]))),
+        bias,
+        _without(Z, counts, alpha, A, model.depth, v, bias),
+        _stable(path, follows, A),
+    )
+
+
+def _without(Z, counts, alpha, A, depth, v, bias):
+    """The logit with each word left out in turn: n clouds at once, each with another word masked."""
+    n = len(Z)
+    if n == 1:
+        return np.array([np.nan])
+    mask = ~np.eye(n, dtype=bool)
+    last = dynamics.simulate(np.broadcast_to(Z, (n, *Z.shape)), alpha, depth, A, mask=mask).tokens[-1]
+    weights = mask * counts
+    return ((weights * (last @ v)).sum(1) / weights.sum(1)) + bias
+
+
+def _stable(path, follows, A):
+    """If each token moves by at most e, a score gap g between j and l shrinks by at most e (|z_j - z_l| + 2 |z_i|) + 2 e^2."""
+    if len(follows) == 0 or path.tokens.shape[1] == 1:
+        return math.inf
+    R = np.eye(path.tokens.shape[-1]) if A is None else np.linalg.cholesky(A).T
+    least = math.inf
+    for Z, to in zip(path.tokens[:-1] @ R.T, follows, strict=True):
+        gap = (Z * Z[to]).sum(-1)[:, None] - Z @ Z.T
+        reach = np.linalg.norm(Z[to][:, None] - Z, axis=-1) + 2 * np.linalg.norm(Z, axis=-1)[:, None]
+        radius = (np.sqrt(reach**2 + 8 * np.maximum(gap, 0)) - reach) / 4
+        radius[np.arange(len(Z)), to] = math.inf
+        least = min(least, radius.min())
+    return float(least)
