@@ -20,16 +20,20 @@ def provenance(command, data, seeds):
         "versions": {"python": platform.python_version()}
         | {name: version(name) for name in ("numpy", "torch", "hmlib")},
         "machine": {"cpu": _cpu(), "cores": os.cpu_count()},
-        "commit": _commit(),
+        "commit": commit(),
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
     }
 
 
 def write(result, path):
+    write_whole(path, (json.dumps(result, indent=1) + "\n").encode())
+
+
+def write_whole(path, content):
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
-    draft = path.with_suffix(".part")
-    draft.write_text(json.dumps(result, indent=1) + "\n")
+    draft = path.with_name(path.name + ".part")
+    draft.write_bytes(content)
     os.replace(draft, path)
 
 
@@ -41,7 +45,9 @@ def _cpu():
     return next((line.split(":")[1].strip() for line in lines if line.startswith("model name")), platform.machine())
 
 
-def _commit():
+def commit():
+    """The commit of this checkout, marked if there are changes on top; None outside git."""
+
     def git(*command):
         done = subprocess.run(["git", "--no-optional-locks", *command], cwd=ROOT, capture_output=True, text=True)
         return done.stdout.strip() if done.returncode == 0 else None

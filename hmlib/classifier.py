@@ -21,6 +21,7 @@ from hmlib import attention, dynamics, inputs
 
 ATTENTION = ("hardmax", "pass-through", "softmax")
 PADDING = ("mask", "token")
+GROUP = 16  # reviews that go through the layers together
 
 
 class HardmaxClassifier(nn.Module):
@@ -102,22 +103,28 @@ class HardmaxClassifier(nn.Module):
             weights = weights * (ids != 0)
         if keep is not None:
             weights = weights * keep
-        if self.attention != "softmax":
-            ids, weights = merged(ids, weights)
-        z = self.layers(self.embedding(ids), weights)
-        mean = (z * weights[..., None]).sum(1) / weights.sum(1, keepdim=True).clamp_min(1)
-        return self.decoder(mean).squeeze(-1)
+        ids, weights = merged(ids, weights)
+        # Reviews of like size go together: no group waits for, or is as wide as, the largest of the batch.
+        sizes, order = (weights != 0).sum(1).sort()
+        means = []
+        for rows, size in zip(order.split(GROUP), sizes.split(GROUP), strict=True):
+            width = int(size.max()) if len(size) else 0
+            z, w = self.embedding(ids[rows, :width]), weights[rows, :width, None]
+            means.append((self.layers(z, w[..., 0]) * w).sum(1) / w.sum(1).clamp_min(1))
+        return self.decoder(torch.cat(means)[order.argsort()]).squeeze(-1)
 
     def layers(self, z, weights):
         """z^depth from z^0; tokens of weight 0 are not there, unless nobody is."""
         absent = (weights == 0) & (weights != 0).any(1, keepdim=True)
-        away = torch.zeros_like(weights).masked_fill(absent, -math.inf)[:, None, :]
         if self.attention == "softmax":
+            often = weights.masked_fill(weights == 0, 1).log().masked_fill(absent, -math.inf)[:, None, :]
             for _ in range(self.depth):
-                scores = (self._scores(z) + away) / self.temperature
+                y = z if self.R is None else z @ self.R.T
+                scores = torch.baddbmm(often, y / self.temperature, y.transpose(1, 2))
                 z = (z + self.alpha * scores.softmax(-1) @ z) / (1 + self.alpha)
             return z
-        start, left = z, self.depth
+        away = torch.zeros_like(weights).masked_fill(absent, -math.inf)[:, None, :]
+        start, left = z, self.depth if z.shape[1] else 0
         while left:
             with torch.no_grad():
                 to = self._scores(z).add_(away).argmax(-1)
@@ -150,15 +157,13 @@ def _positive(raw):
 
 
 def merged(ids, weights):
-    """Each distinct word of a row once, with the sum of its weights; what is left of a row has weight 0."""
-    ids, order = ids.sort(1)
-    weights = weights.gather(1, order)
+    """Each distinct word of a row once, with the sum of its weights; what is left of a row is 0, of weight 0."""
+    ids, order = ids.masked_fill(weights == 0, torch.iinfo(ids.dtype).max).sort(1)
     new = torch.ones_like(ids)
     new[:, 1:] = (ids[:, 1:] != ids[:, :-1]).long()
     place = new.cumsum(1) - 1
-    width = int(place.max()) + 1 if ids.numel() else 1
-    words = ids.new_zeros(len(ids), width).scatter(1, place, ids)
-    return words, weights.new_zeros(len(ids), width).scatter_add(1, place, weights)
+    sums = torch.zeros_like(weights).scatter_add(1, place, weights.gather(1, order))
+    return torch.zeros_like(ids).scatter(1, place, ids).masked_fill(sums == 0, 0), sums
 
 
 # Training
@@ -176,7 +181,7 @@ def train(
     model,
     ids,
     labels,
-    validation,
+    validation=None,
     epochs=10,
     rate=0.01,
     batch=64,
@@ -184,71 +189,85 @@ def train(
     patience=None,
     clip=5.0,
     dropout=0.0,
+    alpha_rate=None,
+    measure=None,
     folder=None,
     progress=True,
 ):
     """Minimise binary cross entropy with Adam; keep the weights of the epoch that is best on validation.
 
-    ids, labels  integer ids (N, length) and labels 0 or 1, (N,);  validation  the same two for the choice of the epoch
+    ids, labels  integer ids (N, length) and labels 0 or 1, (N,)
+    validation   the same two for the choice of the epoch; None: there is no choice, the last weights stay
     patience     stop after so many epochs without a better one; None goes through all
     clip         largest norm of a gradient;  dropout  the share of words left out at random in each step
+    alpha_rate   a rate for alpha of its own
+    measure      a function of the model and the number of the epoch: the dict it returns joins the row of that epoch
     folder       where checkpoints go: a run that was stopped goes on from there, to the same result as an unbroken one
-    Everything random comes from `seed` and the number of the epoch. Returns a History.
+    Everything random comes from `seed` and the number of the epoch. Returns a History. If it is interrupted, the model
+    is as it was before, so that the same call goes on.
     """
-    ids, labels = model._checked(ids), _labels(labels, model)
-    held, held_labels = model._checked(validation[0]), _labels(validation[1], model)
-    for name, x, y in (("ids", ids, labels), ("validation", held, held_labels)):
+    data = {"ids": (model._checked(ids), _labels(labels, model))}
+    if validation is not None:
+        data["validation"] = (model._checked(validation[0]), _labels(validation[1], model))
+    elif patience is not None:
+        raise ValueError(f"patience is {patience}, and there is no validation to lose it over: pass validation.")
+    for name, (x, y) in data.items():
         if y.shape != (len(x),) or len(x) == 0 or not ((y == 0) | (y == 1)).all():
             raise ValueError(
                 f"{name}: {len(x)} rows and labels of shape {tuple(y.shape)}; expected as many of both, labels 0 or 1."
             )
-    optimiser = torch.optim.Adam([p for p in model.parameters() if p.requires_grad], lr=rate)
-    best, history = {k: v.clone() for k, v in model.state_dict().items()}, History()
-    settings = {
-        "rate": rate,
-        "batch": batch,
-        "seed": seed,
-        "clip": clip,
-        "dropout": dropout,
-        "data": _digest(ids, labels, held, held_labels),
-    }
-    settings |= {
-        "start": _digest(*best.values()),
-        "learned": [k for k, p in model.named_parameters() if p.requires_grad],
-    }
-    settings |= {"model": [model.depth, model.padding, model.attention, model.temperature]}
+    learned = {name: p for name, p in model.named_parameters() if p.requires_grad}
+    rates = [{"params": [p], "lr": alpha_rate or rate if name == "raw_alpha" else rate} for name, p in learned.items()]
+    optimiser, start = torch.optim.Adam(rates, fused=True), _copy(model)
+    settings = {"rate": rate, "alpha_rate": alpha_rate, "batch": batch, "seed": seed, "clip": clip, "dropout": dropout}
+    settings |= {"data": _digest(*(x for pair in data.values() for x in pair)), "start": _digest(*start.values())}
+    settings |= {"learned": list(learned), "model": [model.depth, model.padding, model.attention, model.temperature]}
+    best, history = start, History()
     store = None if folder is None else _Checkpoints(Path(folder), settings)
-    if store and (found := store.newest()):
-        history, tensors = found
-        _restore(model, optimiser, best, tensors)
-
-    while len(history.epochs) < epochs:
-        number = len(history.epochs)
-        if patience is not None and number - 1 - history.best >= patience:
-            break
-        generator = torch.Generator().manual_seed(1_000_003 * seed + number)
-        order = torch.randperm(len(ids), generator=generator).split(batch)
-        loss, right = 0.0, 0
-        for rows in _bar(order, progress, f"epoch {number + 1} of {epochs}", history):
-            keep = torch.rand(len(rows), ids.shape[1], generator=generator) >= dropout if dropout else None
-            logits = model(ids[rows], keep)
-            cost = F.binary_cross_entropy_with_logits(logits, labels[rows])
-            optimiser.zero_grad()
-            cost.backward()
-            nn.utils.clip_grad_norm_(model.parameters(), clip)
-            optimiser.step()
-            loss += float(cost.detach()) * len(rows)
-            right += int(((logits > 0) == (labels[rows] > 0)).sum())
-        row = {"loss": loss / len(ids), "accuracy": right / len(ids), "alpha": float(model.alpha.detach())}
-        row["validation_loss"], row["validation_accuracy"] = evaluate(model, held, held_labels)
-        if number == 0 or row["validation_accuracy"] > history.epochs[history.best]["validation_accuracy"]:
-            history.best = number
-            best = {k: v.clone() for k, v in model.state_dict().items()}
-        history.epochs.append(row)
-        if store:
-            store.save(history, _tensors(model, optimiser, best))
+    try:
+        if store and (found := store.newest()):
+            history, tensors = found
+            best = _restore(model, optimiser, tensors)
+        while len(history.epochs) < epochs:
+            number = len(history.epochs)
+            if patience is not None and number - 1 - history.best >= patience:
+                break
+            row = _epoch(
+                model, optimiser, *data["ids"], number, epochs, batch, seed, clip, dropout, progress and history
+            )
+            if validation is not None:
+                row["validation_loss"], row["validation_accuracy"] = evaluate(model, *data["validation"])
+            if measure is not None:
+                row |= measure(model, number)
+            score = row.get("validation_accuracy", number)
+            if number == 0 or score > history.epochs[history.best].get("validation_accuracy", history.best):
+                history.best, best = number, _copy(model)
+            history.epochs.append(row)
+            if store:
+                store.save(history, _tensors(model, optimiser, best))
+    except BaseException:
+        model.load_state_dict(start)
+        raise
     model.load_state_dict(best)
     return history
+
+
+def _epoch(model, optimiser, ids, labels, number, epochs, batch, seed, clip, dropout, history):
+    """Once through the training data; loss, accuracy and alpha."""
+    generator = torch.Generator().manual_seed(1_000_003 * seed + number)
+    order = torch.randperm(len(ids), generator=generator).split(batch)
+    loss, right = 0.0, 0
+    for rows in _bar(order, history, f"epoch {number + 1} of {epochs}"):
+        keep = torch.rand(len(rows), ids.shape[1], generator=generator) >= dropout if dropout else None
+        logits = model(ids[rows], keep)
+        cost = F.binary_cross_entropy_with_logits(logits, labels[rows])
+        optimiser.zero_grad()
+        cost.backward()
+        nn.utils.clip_grad_norm_(model.parameters(), clip)
+        optimiser.step()
+        loss += float(cost.detach()) * len(rows)
+        right += int(((logits > 0) == (labels[rows] > 0)).sum())
+    return {"loss": loss / len(ids), "accuracy": right / len(ids), "alpha": float(model.alpha.detach())}
 
 
 @torch.no_grad()
@@ -264,15 +283,19 @@ def _labels(labels, model):
     return torch.as_tensor(labels).to(model.decoder.weight.dtype)
 
 
-def _bar(order, progress, what, history):
-    if not progress:
+def _bar(order, history, what):
+    """A progress bar with the last epoch's numbers, or none if history is False."""
+    if history is False:
         return order
     from tqdm.auto import tqdm
 
     last = history.epochs[-1] if history.epochs else {}
-    return tqdm(
-        order, desc=what, leave=False, postfix={k: f"{last[k]:.3f}" for k in ("loss", "validation_accuracy") if last}
-    )
+    shown = {name: f"{last[name]:.3f}" for name in ("loss", "validation_accuracy") if name in last}
+    return tqdm(order, desc=what, leave=False, postfix=shown)
+
+
+def _copy(model):
+    return {name: value.clone() for name, value in model.state_dict().items()}
 
 
 def _digest(*tensors):
@@ -283,21 +306,26 @@ def _digest(*tensors):
 
 
 def _tensors(model, optimiser, best):
-    out = {f"model.{k}": v.clone() for k, v in model.state_dict().items()} | {f"best.{k}": v for k, v in best.items()}
+    """Everything that a run needs to go on."""
+    out = {f"model.{k}": v for k, v in _copy(model).items()} | {f"best.{k}": v for k, v in best.items()}
     for i, state in optimiser.state_dict()["state"].items():
         out |= {f"adam.{i}.{k}": v.clone() for k, v in state.items()}
     return out
 
 
-def _restore(model, optimiser, best, tensors):
-    model.load_state_dict({k: tensors[f"model.{k}"] for k in best})
-    best.update({k: tensors[f"best.{k}"] for k in best})
-    state = {}
+def _restore(model, optimiser, tensors):
+    """The way back; returns the best weights."""
+    kinds = {"model": {}, "best": {}, "adam": {}}
     for name, value in tensors.items():
-        kind, *rest = name.split(".")
-        if kind == "adam":
-            state.setdefault(int(rest[0]), {})[rest[1]] = value
+        kind, rest = name.split(".", 1)
+        kinds[kind][rest] = value
+    model.load_state_dict(kinds["model"])
+    state = {}
+    for name, value in kinds["adam"].items():
+        i, entry = name.split(".")
+        state.setdefault(int(i), {})[entry] = value
     optimiser.load_state_dict(optimiser.state_dict() | {"state": state})
+    return kinds["best"]
 
 
 class _Checkpoints:

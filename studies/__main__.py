@@ -1,0 +1,60 @@
+"""python -m studies NAME: run a study, or go on with it; results go to results/."""
+
+import argparse
+import shlex
+import sys
+from fnmatch import fnmatch
+from importlib import import_module
+from pathlib import Path
+
+from benchmarks.provenance import ROOT
+from hmlib.reviews import HOME
+from studies import graph
+
+STUDIES = {"sentiment": "the sentiment experiment of chapter 4, on the 50,000 reviews (about five hours on two cores)"}
+
+
+def main(arguments=None):
+    given = _parser().parse_args(arguments)
+    study = import_module(f"studies.{given.study}")
+    tasks = study.tasks()
+    chosen = [task.name for task in tasks if any(fnmatch(task.name, pattern) for pattern in given.tasks)]
+    if not chosen:
+        sys.exit(
+            f"No task is called {' or '.join(given.tasks)}. `python -m studies {given.study} --list` names them all."
+        )
+    tasks = graph.wanted(tasks, chosen)
+    folder = Path(given.folder or f"{HOME}/studies/{given.study}").expanduser()
+    if given.list:
+        done = graph.finished(tasks, folder)
+        print(*(f"{'done' if task.name in done else 'to do':6} {task.name}" for task in tasks), sep="\n")
+        return
+    done = graph.run(tasks, folder, given.scheduler, given.workers)
+    if given.tasks != ["*"]:
+        print(f"{len(done)} tasks are done. Without --tasks, the study writes its results once all are.")
+        return
+    command = shlex.join(["python", "-m", "studies", *(sys.argv[1:] if arguments is None else arguments)])
+    for file in study.write(done, given.results, command):
+        print(f"wrote {file}")
+
+
+def _parser():
+    studies = "\n".join(f"  {name:12} {what}" for name, what in STUDIES.items())
+    parser = argparse.ArgumentParser(
+        "python -m studies",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        description=__doc__,
+        epilog=f"studies:\n{studies}\n\nA run that was stopped goes on where it was: give the same command again.",
+    )
+    parser.add_argument("study", choices=STUDIES, metavar="NAME", help="one of the studies below")
+    parser.add_argument("--scheduler", metavar="ADDRESS", help="a Dask cluster; without it, one is started here")
+    parser.add_argument("--workers", type=int, default=2, help="of the cluster here; 0: everything in this process")
+    parser.add_argument("--tasks", nargs="+", default=["*"], metavar="PATTERN", help="only these, and what they need")
+    parser.add_argument("--list", action="store_true", help="name the tasks, and say which are done")
+    parser.add_argument("--folder", help="for what is done so far; every worker must reach it")
+    parser.add_argument("--results", type=Path, default=ROOT / "results", help="where the results go")
+    return parser
+
+
+if __name__ == "__main__":
+    main()
