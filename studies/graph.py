@@ -19,6 +19,12 @@ from benchmarks.provenance import commit, write_whole
 from hmlib.reviews import with_bar
 
 
+# A task is one long call of torch. Nobody is dead because he is silent; and memory that is given back to the system
+# after each layer, as Dask would have it, makes everything three times slower.
+KEEP = {"MALLOC_ARENA_MAX": 1, "MALLOC_TRIM_THRESHOLD_": 2**30, "MALLOC_MMAP_THRESHOLD_": 2**30}
+SETTINGS = {"distributed.scheduler.worker-ttl": None, "distributed.nanny.pre-spawn-environ": KEEP}
+
+
 @dataclass(frozen=True)
 class Task:
     """run(folder=..., **given, **{name: result of the task that needs names}) -> (facts, arrays)
@@ -108,8 +114,7 @@ def run(tasks, folder, scheduler=None, workers=2, progress=True):
             needs = {argument: done.get(other) or graph[other] for argument, other in task.needs.items()}
             place = str(Path(folder) / "running" / task.name)
             graph[task.name] = dask.delayed(_execute)(task.run, place, task.given, needs, dask_key_name=task.name)
-    # A task is one long call of torch: nobody is dead because he is silent.
-    with dask.config.set({"distributed.scheduler.worker-ttl": None}), _client(scheduler, workers) as client:
+    with dask.config.set(SETTINGS), _client(scheduler, workers) as client:
         futures = dict(zip(client.compute(list(graph.values())), graph, strict=True))
         ended = as_completed(futures)
         for future in with_bar(ended, desc="tasks", total=len(futures)) if progress else ended:
@@ -127,4 +132,5 @@ def _client(scheduler, workers):
 
 def _execute(run, folder, given, needs):
     torch.set_num_threads(1)  # so that sums are added in one order, wherever
+    torch.set_flush_denormal(True)  # softmax at 1e-3 has many, and they are slow
     return run(folder=folder, **given, **needs)

@@ -1,0 +1,131 @@
+"""Variants of the classifier that only the studies need, and how each is trained."""
+
+import torch
+from torch import nn
+from torch.nn.utils import parametrize
+
+from hmlib.classifier import HardmaxClassifier, train
+
+
+class Circle(nn.Module):
+    """Words on a circle, but for their lengths: z_w = length_w (sqrt(1 - s_w^2), s_w), s_w = tanh(t_w).
+
+    On the unit circle everybody follows himself; lengths in [1, 1 + delta] make the longer words leaders.
+    """
+
+    def __init__(self, lengths):
+        super().__init__()
+        self.register_buffer("lengths", lengths)
+
+    def forward(self, t):
+        s = t.tanh()
+        return self.lengths * torch.cat([(1 - s * s).clamp_min(1e-6).sqrt(), s], 1)
+
+
+class RandomAttention(HardmaxClassifier):
+    """Every word follows a word of its review drawn at random, anew in each layer. How many draws there were is kept
+    with the weights, so that a run that was stopped goes on with the same ones."""
+
+    def __init__(self, *args, **options):
+        super().__init__(*args, **options)
+        self.register_buffer("draws", torch.zeros((), dtype=torch.int64))
+
+    def _scores(self, z):
+        self.draws += 1
+        generator = torch.Generator().manual_seed(int(self.draws))
+        return torch.rand(len(z), z.shape[1], z.shape[1], generator=generator, dtype=z.dtype)
+
+
+def on_circle(rows, t, lengths, decoder, **options):
+    """A classifier of d = 2 whose words stay on the circle while it is trained."""
+    model = HardmaxClassifier(rows, 2, **options)
+    model.embedding.weight.data = t
+    # From t to the tokens, in each step: that is what a parametrization is.
+    parametrize.register_parametrization(model.embedding, "weight", Circle(lengths), unsafe=True)
+    with torch.no_grad():
+        model.decoder.weight.copy_(torch.tensor([[0.0, decoder[0]]]))
+        model.decoder.bias.fill_(decoder[1])
+    return model
+
+
+def free(model):
+    """The same classifier with a plain table."""
+    if parametrize.is_parametrized(model.embedding):
+        parametrize.remove_parametrizations(model.embedding, "weight")
+        model.embedding.weight.requires_grad_(True)
+    return model
+
+
+def document_frequency(texts):
+    """In how many of the fitted reviews each word stands."""
+    ids, _ = texts.of("fit")
+    ids = ids.sort(1).values
+    first = torch.ones_like(ids, dtype=torch.bool)
+    first[:, 1:] = ids[:, 1:] != ids[:, :-1]
+    return torch.bincount(ids[first & (ids != 0)], minlength=len(texts.words)).float()
+
+
+def lengths(texts, delta):
+    """Longer is more frequent: 1 + delta log(1 + n_w) / max log(1 + n)."""
+    logs = torch.log1p(document_frequency(texts))
+    return (1 + delta * logs / logs.max())[:, None]
+
+
+def scores_alone(texts, epochs=8, rate=0.01, dropout=0.3, **options):
+    """A score for each word, their mean, a bias: no attention. The first of two stages, and a control."""
+    model = HardmaxClassifier(len(texts.words), 1, depth=0, learn_alpha=False)
+    with torch.no_grad():
+        model.embedding.weight.zero_()
+        model.decoder.weight.fill_(1.0)
+        model.decoder.bias.zero_()
+    model.decoder.weight.requires_grad_(False)
+    history = train(model, *texts.of("fit"), texts.of("held"), epochs, rate, dropout=dropout, progress=False, **options)
+    return model, history
+
+
+def second_stage(texts, first, delta, scale=0.3, depth=3, alpha=4.0, attention="pass-through", **options):
+    """The scores of the first stage, squeezed into (-scale, scale), as heights on the circle; then both are trained on."""
+    score = first.embedding.weight.detach() * first.decoder.weight.detach()
+    q = score.abs().quantile(0.99)
+    t = torch.atanh((scale * 0.99 * score / q).clamp(-0.999, 0.999))
+    decoder = (float(q) / (scale * 0.99), float(first.decoder.bias.detach()))
+    options = {"epochs": 2, "rate": 3e-4, "dropout": 0.3} | options
+    model = on_circle(
+        len(score), t, lengths(texts, delta), decoder, depth=depth, attention=attention, alpha=alpha, learn_alpha=False
+    )
+    history = train(model, *texts.of("fit"), texts.of("held"), progress=False, **options)
+    return free(model), history
+
+
+def one_stage(texts, delta, steepness=40.0, depth=3, alpha=4.0, attention="pass-through", **options):
+    """The circle from the start: all scores 0."""
+    options = {"epochs": 8, "rate": 2e-3, "dropout": 0.3} | options
+    rows = len(texts.words)
+    model = on_circle(
+        rows,
+        torch.zeros(rows, 1),
+        lengths(texts, delta),
+        (steepness, 0.0),
+        depth=depth,
+        attention=attention,
+        alpha=alpha,
+        learn_alpha=False,
+    )
+    history = train(model, *texts.of("fit"), texts.of("held"), progress=False, **options)
+    return free(model), history
+
+
+def free_embedding(texts, dim=2, kind="hardmax", spread=1.0, seed=0, **options):
+    """A table that starts from N(0, spread^2); what is not an option of `train` is one of the model."""
+    known = {"depth", "padding", "alpha", "learn_alpha", "temperature"}
+    about = {name: options.pop(name) for name in known & set(options)}
+    torch.manual_seed(seed)
+    if kind == "random":
+        model = RandomAttention(len(texts.words), dim, **about)
+    else:
+        model = HardmaxClassifier(len(texts.words), dim, attention=kind, **about)
+    with torch.no_grad():
+        model.embedding.weight.mul_(spread)
+    start = model.embedding.weight.detach().clone()
+    history = train(model, *texts.of("fit"), texts.of("held"), seed=seed, progress=False, **options)
+    return model, history, start
