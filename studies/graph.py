@@ -18,7 +18,6 @@ from safetensors.torch import load, save
 from benchmarks.provenance import commit, write_whole
 from hmlib.reviews import with_bar
 
-
 # A task is one long call of torch. Nobody is dead because he is silent; and memory that is given back to the system
 # after each layer, as Dask would have it, makes everything three times slower.
 KEEP = {"MALLOC_ARENA_MAX": 1, "MALLOC_TRIM_THRESHOLD_": 2**30, "MALLOC_MMAP_THRESHOLD_": 2**30}

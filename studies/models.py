@@ -36,9 +36,9 @@ class RandomAttention(HardmaxClassifier):
         return torch.rand(len(z), z.shape[1], z.shape[1], generator=generator, dtype=z.dtype)
 
 
-def on_circle(rows, t, lengths, decoder, **options):
-    """A classifier of d = 2 whose words stay on the circle while it is trained."""
-    model = HardmaxClassifier(rows, 2, **options)
+def on_circle(t, lengths, decoder, depth, attention, alpha=4.0):
+    """A classifier of d = 2 whose words stay on the circle while it is trained; alpha is fixed."""
+    model = HardmaxClassifier(len(t), 2, depth, attention=attention, alpha=alpha, learn_alpha=False)
     model.embedding.weight.data = t
     # From t to the tokens, in each step: that is what a parametrization is.
     parametrize.register_parametrization(model.embedding, "weight", Circle(lengths), unsafe=True)
@@ -78,54 +78,59 @@ def scores_alone(texts, epochs=8, rate=0.01, dropout=0.3, **options):
         model.embedding.weight.zero_()
         model.decoder.weight.fill_(1.0)
         model.decoder.bias.zero_()
-    model.decoder.weight.requires_grad_(False)
     history = train(model, *texts.of("fit"), texts.of("held"), epochs, rate, dropout=dropout, progress=False, **options)
     return model, history
 
 
-def second_stage(texts, first, delta, scale=0.3, depth=3, alpha=4.0, attention="pass-through", **options):
+def second_stage(texts, scores, bias, delta, scale=0.3, depth=3, attention="pass-through", **options):
     """The scores of the first stage, squeezed into (-scale, scale), as heights on the circle; then both are trained on."""
-    score = first.embedding.weight.detach() * first.decoder.weight.detach()
-    q = score.abs().quantile(0.99)
-    t = torch.atanh((scale * 0.99 * score / q).clamp(-0.999, 0.999))
-    decoder = (float(q) / (scale * 0.99), float(first.decoder.bias.detach()))
-    options = {"epochs": 2, "rate": 3e-4, "dropout": 0.3} | options
-    model = on_circle(
-        len(score), t, lengths(texts, delta), decoder, depth=depth, attention=attention, alpha=alpha, learn_alpha=False
-    )
+    q = scores.abs().quantile(0.99)
+    t = torch.atanh((scale * 0.99 * scores / q).clamp(-0.999, 0.999))
+    model = on_circle(t, lengths(texts, delta), (float(q) / (scale * 0.99), bias), depth, attention)
+    options = {"epochs": 2, "rate": 3e-4 if scale < 0.5 else 1e-3, "dropout": 0.3} | options
     history = train(model, *texts.of("fit"), texts.of("held"), progress=False, **options)
     return free(model), history
 
 
-def one_stage(texts, delta, steepness=40.0, depth=3, alpha=4.0, attention="pass-through", **options):
+def one_stage(texts, delta, steepness=40.0, depth=3, attention="pass-through", **options):
     """The circle from the start: all scores 0."""
+    model = on_circle(torch.zeros(len(texts.words), 1), lengths(texts, delta), (steepness, 0.0), depth, attention)
     options = {"epochs": 8, "rate": 2e-3, "dropout": 0.3} | options
-    rows = len(texts.words)
-    model = on_circle(
-        rows,
-        torch.zeros(rows, 1),
-        lengths(texts, delta),
-        (steepness, 0.0),
-        depth=depth,
-        attention=attention,
-        alpha=alpha,
-        learn_alpha=False,
-    )
     history = train(model, *texts.of("fit"), texts.of("held"), progress=False, **options)
     return free(model), history
 
 
-def free_embedding(texts, dim=2, kind="hardmax", spread=1.0, seed=0, **options):
-    """A table that starts from N(0, spread^2); what is not an option of `train` is one of the model."""
-    known = {"depth", "padding", "alpha", "learn_alpha", "temperature"}
-    about = {name: options.pop(name) for name in known & set(options)}
+def free_embedding(
+    texts, dim=2, depth=8, attention="hardmax", alpha=None, learn_alpha=True, temperature=1e-3, seed=0, **options
+):
+    """A table that starts from N(0, 1). Returns the start, too."""
     torch.manual_seed(seed)
-    if kind == "random":
+    about = {"depth": depth, "alpha": alpha, "learn_alpha": learn_alpha, "temperature": temperature}
+    if attention == "random":
         model = RandomAttention(len(texts.words), dim, **about)
     else:
-        model = HardmaxClassifier(len(texts.words), dim, attention=kind, **about)
-    with torch.no_grad():
-        model.embedding.weight.mul_(spread)
+        model = HardmaxClassifier(len(texts.words), dim, attention=attention, **about)
     start = model.embedding.weight.detach().clone()
     history = train(model, *texts.of("fit"), texts.of("held"), seed=seed, progress=False, **options)
     return model, history, start
+
+
+def stored(model):
+    """The weights as the published ones are stored."""
+    return {
+        "embedding": model.embedding.weight.detach().clone(),
+        "alpha": model.alpha.detach().clone(),
+        "weight": model.decoder.weight.detach()[0].clone(),
+        "bias": model.decoder.bias.detach().clone(),
+    }
+
+
+def rebuilt(weights, depth, padding="mask", **options):
+    """The classifier of stored weights."""
+    embedding = torch.as_tensor(weights["embedding"])
+    model = HardmaxClassifier(*embedding.shape, depth, padding, alpha=float(weights["alpha"]), **options)
+    with torch.no_grad():
+        model.embedding.weight.copy_(embedding)
+        model.decoder.weight.copy_(torch.as_tensor(weights["weight"])[None])
+        model.decoder.bias.copy_(torch.as_tensor(weights["bias"]).reshape(1))
+    return model
