@@ -191,6 +191,7 @@ def train(
     dropout=0.0,
     alpha_rate=None,
     measure=None,
+    deterministic=False,
     folder=None,
     progress=True,
 ):
@@ -202,6 +203,7 @@ def train(
     clip         largest norm of a gradient;  dropout  the share of words left out at random in each step
     alpha_rate   a rate for alpha of its own
     measure      a function of the model and the number of the epoch: the dict it returns joins the row of that epoch
+    deterministic  have torch refuse what does not repeat bit for bit (on one thread of a CPU everything here does)
     folder       where checkpoints go: a run that was stopped goes on from there, to the same result as an unbroken one
     Everything random comes from `seed` and the number of the epoch. Returns a History. If it is interrupted, the model
     is as it was before, so that the same call goes on.
@@ -224,7 +226,9 @@ def train(
     settings |= {"learned": list(learned), "model": [model.depth, model.padding, model.attention, model.temperature]}
     best, history = start, History()
     store = None if folder is None else _Checkpoints(Path(folder), settings)
+    as_before = torch.are_deterministic_algorithms_enabled()
     try:
+        torch.use_deterministic_algorithms(deterministic or as_before)
         if store and (found := store.newest()):
             history, tensors = found
             best = _restore(model, optimiser, tensors)
@@ -248,6 +252,8 @@ def train(
     except BaseException:
         model.load_state_dict(start)
         raise
+    finally:
+        torch.use_deterministic_algorithms(as_before)
     model.load_state_dict(best)
     return history
 

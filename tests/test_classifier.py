@@ -465,14 +465,58 @@ def test_evaluate_is_what_it_says():
 
 def test_a_seed_decides():
     """The same twice, bit by bit, and by torch's own account with nothing that is left to chance; another seed differs."""
-    one = run()
+    one, mode = run(), []
     torch.rand(5)
-    try:
-        torch.use_deterministic_algorithms(True)
-        assert same(one, run())
-    finally:
-        torch.use_deterministic_algorithms(False)
+    measure = lambda *_: {"mode": mode.append(torch.are_deterministic_algorithms_enabled())}  # noqa: E731
+    other = run(deterministic=True, measure=measure)
+    for row in other[1].epochs:
+        del row["mode"]
+    assert same(one, other) and all(mode) and not torch.are_deterministic_algorithms_enabled()
     assert not same(one, run(seed=1)) and not same(one, run(start=1))
+
+
+def test_without_validation_the_last_weights_stay(tmp_path):
+    """And what `measure` says of each epoch joins its row, also when the run was interrupted."""
+    seen = []
+
+    def measure(model, number):
+        seen.append(copy.deepcopy(model.state_dict()))
+        return {"number": number, "mean": model.embedding.weight.mean().item()}
+
+    weights, history = run(held=None, measure=measure)
+    assert history.best == 4 and [row["number"] for row in history.epochs] == list(range(5))
+    assert (
+        "validation_loss" not in history.epochs[0] and weights["embedding.weight"].mean() == history.epochs[4]["mean"]
+    )
+    assert all(torch.equal(weights[name], value) for name, value in seen[4].items())
+    run(tmp_path, held=None, measure=measure, epochs=2)
+    assert same((weights, history), run(tmp_path, held=None, measure=measure)) and len(seen) == 10
+    with pytest.raises(
+        ValueError, match=re.escape("patience is 2, and there is no validation to lose it over: pass validation.")
+    ):
+        run(held=None, patience=2)
+
+
+def test_alpha_has_a_rate_of_its_own():
+    for rate in (None, 1e-12, 0.2):
+        _, history = run(alpha_rate=rate)
+        moved = abs(history.epochs[-1]["alpha"] - history.epochs[0]["alpha"])
+        assert (moved < 1e-6) == (rate == 1e-12) and (moved > 0.5) == (rate == 0.2), (rate, moved)
+    assert not same(run(), run(alpha_rate=0.2))
+
+
+def test_an_interrupted_model_is_as_it_was(tmp_path, monkeypatch):
+    """So the same call goes on, with the same model."""
+    torch.manual_seed(0)
+    model = HardmaxClassifier(41, 2, depth=3)
+    before = copy.deepcopy(model.state_dict())
+    settings = {"rate": 0.02, "batch": 16, "dropout": 0.2, "progress": False, "epochs": 5, "folder": tmp_path}
+    with pytest.MonkeyPatch.context() as patch, pytest.raises(Interrupted):
+        interrupt(patch, classifier, "evaluate", 4)
+        train(model, *toy(0), toy(1), **settings)
+    assert all(torch.equal(before[name], value) for name, value in model.state_dict().items())
+    history = train(model, *toy(0), toy(1), **settings)
+    assert same((model.state_dict(), history), run())
 
 
 def test_every_epoch_has_its_own_order(monkeypatch):
@@ -681,6 +725,7 @@ def test_another_run_is_refused(tmp_path):
         "batch": {"batch": 8},
         "seed": {"seed": 1},
         "clip": {"clip": 1.0},
+        "alpha_rate": {"alpha_rate": 0.1},
         "dropout": {"dropout": 0.0},
         "data": {"data": (ids, 1 - labels)},
         "data ": {"data": (ids.flip(0), labels)},
