@@ -126,7 +126,7 @@ def _client(scheduler, workers):
     if scheduler:
         return Client(scheduler)
     here = {"n_workers": workers, "processes": True} if workers else {"n_workers": 1, "processes": False}
-    return Client(LocalCluster(threads_per_worker=1, dashboard_address=None, **here))
+    return Client(LocalCluster(threads_per_worker=1, dashboard_address=":0", **here))
 
 
 def _execute(run, folder, given, needs):

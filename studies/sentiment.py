@@ -1,12 +1,17 @@
 """The sentiment experiment in full, on the 50,000 reviews: the paper's protocol, an honest evaluation, better training,
 the causes of the published shortfall, and what leaders are worth as explanations. Every function here is a task."""
 
+from itertools import pairwise
+
 import numpy as np
 import torch
+from safetensors.torch import save
 from scipy import sparse, stats
 
+from benchmarks.provenance import provenance, write_whole
+from benchmarks.provenance import write as write_json
 from hmlib.classifier import HardmaxClassifier, evaluate, train
-from hmlib.reviews import load_published, load_reviews
+from hmlib.reviews import SHA256, load_published, load_reviews
 from studies import measures, models
 from studies.graph import Task
 from studies.texts import encoded
@@ -204,7 +209,7 @@ def random_start(folder, draws=10):
     along = E @ v / v.norm()
     across = E @ torch.tensor([-v[1], v[0]]) / v.norm()
     facts = {"frequency": []}
-    for lo, hi in ((1, 101), (101, 1001), (1001, 10001), (10001, len(E))):
+    for lo, hi in pairwise(sorted({1, *(k for k in (101, 1001, 10001) if k < len(E)), len(E)})):
         some = {"ranks": [lo, hi - 1]}
         for name, x in (("along", along), ("across", across)):
             x = x[lo:hi].numpy()
@@ -337,3 +342,81 @@ SWITCHES = {
     "training words only": {"way": "paper, training words"},
     "plain words": {"way": "paper, plain words"},
 }
+
+
+# What goes to results/
+
+
+def write(done, folder, command):
+    """results/sentiment.json, and the model of chapter 4's live figure; both say where they come from."""
+    facts = {name: found for name, (found, _) in done.items()}
+
+    def over(name, seeds):
+        """One list for the seeds, for each number of a family of tasks."""
+        rows = [facts[f"{name} {seed}"] for seed in seeds]
+        return {key: [row[key] for row in rows] for key in rows[0] if key not in ("epochs", "commit", "best")}
+
+    columns = {"published": facts["leaders published"]} | {str(d): facts[f"leaders d={d}"] for d in (2, 4, 8, 16)}
+    result = {
+        "protocol": {str(d): _columns(facts[f"paper d={d}"]["epochs"]) for d in (2, 4, 8, 16)},
+        "leaders": {name: {"table": found["table"], "words": found["words"]} for name, found in columns.items()},
+        "published": _plain(facts["published"]),
+        "random_start": _plain(facts["random start"]),
+        "honest": {
+            way: {kind: over(f"{kind} {way}", SEEDS) for kind in (KINDS if way == "128" else ALSO_OFFICIAL)}
+            | {"circle": over(f"circle .001 {way}", SEEDS), "scores": over(f"scores {way}", SEEDS)}
+            | {kind: facts[f"TF-IDF {way}"][kind] for kind in ("TF-IDF", "vote")}
+            for way in ("128", "official")
+        },
+        "better": {
+            way: {kind: over(f"{kind} {way}", MORE_SEEDS) for kind in BETTER}
+            | {"TF-IDF": facts[f"TF-IDF {way}"]["TF-IDF"]}
+            for way in ("128", "full", "pairs")
+        },
+        "curve": [{"scale": s, "delta": d} | over(f"curve {s} {d}", SEEDS) for s, d in CURVE],
+        "factors": {factor: over(f"factor {factor}", SEEDS) for factor in FACTORS}
+        | {kind: over(f"{kind} 128", SEEDS) for kind in ("hardmax", "hardmax, alpha = 1", "pass-through")}
+        | {kind: over(kind, SEEDS) for kind in ("circle at once, hardmax", "circle at once")},
+        "beyond": {kind: over(f"beyond, {kind}", MORE_SEEDS) for kind in ("no attention", "hardmax", "pass-through")},
+        "depth": {
+            "free": [over(f"depth {depth}", SEEDS) for depth in DEPTHS],
+            "circle": [over(f"circle, depth {depth}", SEEDS) for depth in DEPTHS],
+        },
+        "worth": {name: _plain(facts[f"leaders worth, {name}"]) for name in ("published", *INTERPRETED)},
+        "switches": {
+            what: {str(d): _columns(facts[f"switch {what} d={d}"]["epochs"]) for d in (2, 16)} for what in SWITCHES
+        },
+    }
+    of = provenance(command, {name: SHA256[name] for name in ("kaggle", "official", "published")}, list(MORE_SEEDS))
+    of["commits_of_tasks"] = sorted({found["commit"] for found in facts.values()})
+    model = {name: value.float().contiguous() for name, value in done[f"{LIVE} 0"][1].items()}
+    words = encoded("128").words
+    write_whole(folder / "sentiment_model.safetensors", save(model))
+    about = {"task": f"{LIVE} 0", "depth": 3, "style": "plain", "length": 128, "words": words, "provenance": of}
+    write_json(about, folder / "sentiment_model.json")
+    write_json(_rounded(result) | {"provenance": of}, folder / "sentiment.json")
+    return [folder / name for name in ("sentiment.json", "sentiment_model.safetensors", "sentiment_model.json")]
+
+
+BETTER = ("scores", "second stage alone", "circle .001", "circle .003")
+LIVE = "circle .003 128"
+
+
+def _plain(found):
+    return {key: value for key, value in found.items() if key != "commit"}
+
+
+def _columns(rows):
+    """A list for each number; what was not measured in every epoch with the epochs."""
+    names = dict.fromkeys(name for row in rows for name in row)
+    out = {name: [row[name] for row in rows if name in row] for name in names}
+    return out | {"measured": [i for i, row in enumerate(rows) if "train_loss_hardmax" in row]}
+
+
+def _rounded(value):
+    """Six digits: more are the machine's."""
+    if isinstance(value, float):
+        return float(f"{value:.6g}")
+    if isinstance(value, dict):
+        return {key: _rounded(x) for key, x in value.items()}
+    return [_rounded(x) for x in value] if isinstance(value, list) else value
