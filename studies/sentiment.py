@@ -266,7 +266,7 @@ def interpreted(folder, way, control, model=None, padding="mask", depth=8):
     depth = depth if model is None else model[0]["depth"]
     score, bias = control[1]["scores"][:, 0], float(control[1]["bias"])
     model, (ids, labels) = models.rebuilt(weights, depth, padding), texts.of("test")
-    facts = measures.interpretability(model, ids, labels, score, bias) | measures.how_many_lead(model, ids)
+    facts = measures.interpretability(model, ids, labels, score, bias) | {"lead": measures.how_many_lead(model, ids)}
     facts["words"] = measures.leader_words(model, ids, labels, texts.words)[:20]
     return facts, {}
 

@@ -187,6 +187,25 @@ def test_softmax_at_a_small_temperature():
     assert (model(ids) - hard).abs().max() > 1e-3
 
 
+def test_tokens_of_nearly_equal_length_hardly_move():
+    """Lengths in [1, 1 + delta]: no token moves further than the root of K (2 delta + delta^2); the logit likewise."""
+    rng, worst = np.random.default_rng(0), 0.0
+    for k in range(400):
+        d, n, depth, delta = 2 + k % 4, 3 + k % 30, 1 + k % 8, 10 ** rng.uniform(-4, 0)
+        Z = rng.normal(size=(n, d))
+        Z *= rng.uniform(1, 1 + delta, (n, 1)) / np.linalg.norm(Z, axis=1, keepdims=True)
+        end, alpha = Z, 10 ** rng.uniform(-1, 1.5)
+        for _ in range(depth):
+            end = step(end, alpha)
+        bound = math.sqrt(depth * (2 * delta + delta**2))
+        moved = np.linalg.norm(end - Z, axis=1).max()
+        assert moved <= bound * (1 + 1e-12)
+        v = rng.normal(size=d)
+        assert abs((end - Z).mean(0) @ v) <= np.linalg.norm(v) * bound * (1 + 1e-12)
+        worst = max(worst, moved / bound)
+    assert worst > 0.7  # so the bound is no empty one
+
+
 # Merged words
 
 
