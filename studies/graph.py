@@ -22,6 +22,7 @@ from hmlib.reviews import with_bar
 # after each layer, as Dask would have it, makes everything three times slower.
 KEEP = {"MALLOC_ARENA_MAX": 1, "MALLOC_TRIM_THRESHOLD_": 2**30, "MALLOC_MMAP_THRESHOLD_": 2**30}
 SETTINGS = {"distributed.scheduler.worker-ttl": None, "distributed.nanny.pre-spawn-environ": KEEP}
+SETTINGS |= {"distributed.scheduler.worker-saturation": 1.0}  # nobody waits behind an hour's work while another is idle
 
 
 @dataclass(frozen=True)
