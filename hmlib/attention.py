@@ -121,27 +121,43 @@ def _in_small_clouds(Z, A, mask, asking):
     b, n, d = Z.shape
     count = np.bincount(asking // n, minlength=b)
     start = np.cumsum(count) - count
+    asked, heard = _asked(Z, mask, asking)
     first, ties = np.empty(len(asking), int), []
     clouds, at = np.argsort(-count, kind="stable")[: np.count_nonzero(count)], 0
     while at < len(clouds):
         most = count[clouds[at]]
-        some = clouds[at : at + max(1, BLOCK // (most * n))]
+        some = clouds[at : at + max(1, BLOCK // (most * asked.shape[1]))]
         at += len(some)
         slot = np.arange(most)
         rows = start[some, None] + np.minimum(slot, count[some, None] - 1)  # the last asks again where others have more
-        X = Z[some]
-        Q = X if most * len(some) == len(some) * n == count[some].sum() else Z.reshape(-1, d).take(asking[rows], 0)
-        of, tied = dense(Q, X, A, None if mask is None else mask[some])
-        first[rows] = of.reshape(rows.shape) % n + some[:, None] * n
+        names = (some[:, None] * n + asked[some]).reshape(-1)
+        Q, X = (Z.reshape(-1, d).take(i, 0).reshape(len(some), -1, d) for i in (asking[rows].reshape(-1), names))
+        of, tied = dense(Q, X, A, None if heard is None else heard[some])
+        first[rows] = names[of].reshape(rows.shape)
         for i, members in tied:
             i = i[slot[i % most] < count[some[i // most]]]
-            ties.append((rows.flat[i], members % n + some[members[0] // n] * n))
+            ties.append((rows.flat[i], names[members]))
     return first, ties
+
+
+def _asked(Z, mask, asking):
+    """(tokens, real): for each cloud those who need to be asked, (b, k); with real = False to fill up, or None."""
+    b, n, d = Z.shape
+    if d != 2 or Z.dtype == object or n < routes.SMALL:
+        return np.broadcast_to(np.arange(n), (b, n)), mask
+    there = routes.on_rims(Z, mask)
+    zero = asking[~Z.reshape(-1, d).take(asking, 0).any(-1)]  # a token at 0 follows all
+    there[zero // n] = True if mask is None else mask[zero // n]
+    cloud, token = np.nonzero(there)
+    slot = np.arange(len(cloud)) - np.searchsorted(cloud, np.arange(b))[cloud]
+    tokens, real = np.zeros((b, slot.max() + 1), int), np.zeros((b, slot.max() + 1), bool)
+    tokens[cloud, slot], real[cloud, slot] = token, True
+    return tokens, real
 
 
 def dense(Q, X, A, heard=None, blur=0):
     """The same by all products, for as many clouds of tokens Q (b, m, d) that ask and X (b, n, d) that are asked."""
-    (b, m, d), n = Q.shape, X.shape[1]
+    b, m, d = Q.shape
     # The sets do not change when tokens that ask, those that are asked, or A, are scaled: floats that do not overflow.
     query, key = (inputs.unit(Q, -1), inputs.unit(X, (-2, -1))) if X.dtype == object else (Q, X)
     reach = abs(key).max(-2)[..., None]
@@ -152,16 +168,14 @@ def dense(Q, X, A, heard=None, blur=0):
         size, error = abs(unit_A).sum(), abs(query) @ abs(unit_A) @ reach
         query = query @ unit_A
     # Two scores that part by more than this cannot be in the wrong order (two products of length d, three roundings).
-    error = (2 * d + 8) * inputs.EPS * error[..., 0] + 8 * d * d * np.finfo(float).smallest_subnormal * (1 + reach.max(-2))
+    error = (2 * d + 8) * inputs.EPS * error[..., 0] + 8 * d * d * np.finfo(float).smallest_subnormal * (
+        1 + reach.max(-2)
+    )
     if blur:
         error += 2 * size * blur * (reach.max() + abs(query).max(-1) + blur)
 
     first, ties = np.empty(b * m, int), {}
-    rows = max(1, BLOCK // min(n, TILE))
-    for at in range(0, m, rows):
-        part = slice(at, at + rows)
-        c, i, j = _contenders(query[:, part], key, error[:, part], heard)
-        row, token = c * m + at + i, c * n + j
+    for row, token in _contenders(query, key, error, heard):
         of, tied = _decide(row, token, Q.reshape(-1, d), X.reshape(-1, d), A, blur)
         first[of[0]] = of[1]
         for r, members in tied:
@@ -170,24 +184,45 @@ def dense(Q, X, A, heard=None, blur=0):
 
 
 def _contenders(query, key, error, heard):
-    """(cloud, row, token) of all scores that are within the error of the row's largest, row by row."""
-    if key.shape[1] <= TILE or len(key) > 1:
-        scores = query @ key.mT
-        if heard is not None:
-            np.copyto(scores, -np.inf, where=~heard[:, None])
-        return np.nonzero(scores >= (scores.max(-1) - error)[..., None])
-    # One large cloud: keep the largest score of each tile, then look once more into the tiles where it is.
-    query, key, found = query[0], key[0], []
-    tiles = range(0, len(key), TILE)
-    tops = np.stack([(query @ key[t : t + TILE].T).max(-1) for t in tiles])
-    floor = tops.max(0) - error[0]
-    for t, top in zip(tiles, tops, strict=True):
-        rows = np.flatnonzero(top >= floor)
-        i, j = np.nonzero(query[rows] @ key[t : t + TILE].T >= floor[rows, None])
-        found.append((rows[i], t + j))
-    i, j = np.concatenate(found, axis=1)
-    order = np.argsort(i, kind="stable")
-    return np.zeros(len(i), int), i[order], j[order]
+    """Yield (rows, tokens), both ascending: the scores that are within the error of the row's largest, a block at a time."""
+    (b, m, d), n = query.shape, key.shape[1]
+    some = max(1, BLOCK // min(n, TILE) // d)  # rows of a product that BLAS does on one core
+    if n > TILE and b == 1:
+        for at in range(0, m, some):
+            row, token = _in_tiles(query[0, at : at + some], key[0], error[0, at : at + some])
+            yield at + row, token
+        return
+    clouds = max(1, BLOCK // (min(m, some) * n))
+    for c in range(0, b, clouds):
+        for at in range(0, m, some):
+            part = slice(c, c + clouds), slice(at, at + some)
+            scores = key[c : c + clouds] @ np.ascontiguousarray(query[part].mT)  # [cloud, token, row]
+            if heard is not None:
+                np.copyto(scores, -np.inf, where=~heard[c : c + clouds, :, None])
+            near = np.flatnonzero(scores >= (scores.max(-2) - error[part])[:, None])
+            near, row = np.divmod(near, scores.shape[-1])
+            row += (c + near // n) * m + at
+            if len(row) == scores.shape[0] * scores.shape[-1]:  # one each
+                yield row, near + c * n
+            else:
+                order = np.argsort(row, kind="stable")
+                yield row[order], near[order] + c * n
+
+
+def _in_tiles(query, key, error):
+    """The same for one large cloud: keep the largest score of each tile, then look again into the tiles where it is."""
+    width = TILE // 4
+    tiles = np.resize(np.arange(len(key)), (-(-len(key) // width), width))  # the last begins again
+    across = np.ascontiguousarray(query.T)
+    together = max(1, BLOCK // (width * len(query)))
+    tops = [(key[tiles[t : t + together]] @ across).max(-2) for t in range(0, len(tiles), together)]
+    tops = np.concatenate(tops)
+    floor = tops.max(0) - error
+    row, tile = np.nonzero((tops >= floor).T)
+    scores = key[tiles[tile]] @ query[row, :, None]
+    pair, j = np.nonzero(scores[..., 0] >= floor[row, None])
+    found = np.unique(np.stack([row[pair], tiles[tile[pair], j]]), axis=1)
+    return found[0], found[1]
 
 
 def _decide(row, token, Q, X, A, blur):
@@ -215,16 +250,14 @@ def _decide(row, token, Q, X, A, blur):
     for i, members in zip(np.unique(many), sets, strict=True):
         first[i] = members[0]
     differ = [len(members) > 1 and (X[members] != X[members[0]]).any() for members in sets]
-    return (rows, first), [
-        (rows[i], members) for i, members, d in zip(np.unique(many), sets, differ, strict=True) if d
-    ]
+    return (rows, first), [(rows[i], members) for i, members, d in zip(np.unique(many), sets, differ, strict=True) if d]
 
 
 def _balanced(Z, A, blur):
     """Floats as large as 1, whatever they were, and the same sets; whole numbers where floats cannot be so."""
     if Z.dtype == object:
         return inputs.integers(Z), None if A is None else inputs.integers(A), 0
-    e = inputs.exponent(Z, (-2, -1))
+    e = np.frexp(np.maximum(Z.max((-2, -1)), -Z.min((-2, -1))))[1][:, None, None]
     f = np.zeros((1, 1), int) if A is None else inputs.exponent(A, None)
     if max(abs(e).max(), abs(f).max()) < 200:
         return Z, A, blur

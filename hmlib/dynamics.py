@@ -22,7 +22,7 @@ def step(Z, alpha, A=None, *, mask=None):
     Returns the tokens of the next layer, in the shape of Z; padding stays where it is.
     """
     Z, A, mask = attention.model(Z, A, mask)
-    return advance(Z, _Targets(Z, A, mask).of(Z), inputs.rate(alpha, Z))
+    return advance(Z, _Targets(Z, A, mask).of(Z, once=True), inputs.rate(alpha, Z))
 
 
 def simulate(Z, alpha, layers, A=None, *, mask=None):
@@ -90,25 +90,29 @@ class _Targets:
         self.A, self.mask = A, mask
         self.asking = np.arange(Z[..., 0].size) if mask is None else np.flatnonzero(mask)
         self.leads = np.zeros(Z[..., 0].size, bool)
-        self.targets = Z.reshape(-1, Z.shape[-1])  # padding stays where it is
+        self.targets = None  # at first the tokens themselves: padding stays where it is
 
-    def of(self, Z):
-        """The means over C_i(Z) for the tokens of the next layer."""
+    def of(self, Z, once=False):
+        """The means over C_i(Z), for the tokens of the next layer; once: for no other layer after that."""
         if len(self.asking) == 0:
-            return self.targets.reshape(Z.shape)
+            return self.targets
         tokens = Z.reshape(-1, Z.shape[-1])
         first, ties = attention.choose(Z.reshape(-1, *Z.shape[-2:]), self.A, self.mask, self.asking)
-        goals, single = tokens.take(first, 0), np.ones(len(first), bool)
+        goals = tokens.take(first, 0)
         for rows, members in ties:
-            goals[rows], single[rows] = mean(tokens[members]), False
-        if len(self.asking) == len(tokens):
-            self.targets = goals
-        else:
-            self.targets = self.targets.copy() if self.targets.base is not None else self.targets
+            goals[rows] = mean(tokens[members])
+        if len(self.asking) < len(tokens):
+            self.targets = tokens.copy() if self.targets is None else self.targets
             self.targets[self.asking] = goals
-        self.leads[self.asking[single & (first == self.asking)]] = True
-        self.asking = self.asking[~(single & self.leads[first])]
-        return self.targets.reshape(Z.shape)
+        else:
+            self.targets = goals
+        if not once:
+            single = np.ones(len(first), bool)
+            for rows, _ in ties:
+                single[rows] = False
+            self.leads[self.asking[single & (first == self.asking)]] = True
+            self.asking = self.asking[~(single & self.leads.take(first))]
+        return self.targets
 
 
 def advance(Z, targets, alpha, out=None):

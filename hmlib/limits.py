@@ -79,7 +79,7 @@ def limit(Z, alpha, A=None):
     first, of = distinct(Z)
     ways = [_Whole] if Z.dtype == object else [_Floats, _Whole]
     for way in [*ways, _RoughFloats]:
-        run = _Run(way(Z[first], rates), np.bincount(of), A)
+        run = _Run(way(Z if len(first) == len(Z) else Z[first], rates), np.bincount(of), A)
         if run.certain:
             break
 
@@ -196,8 +196,11 @@ class _Run:
         tied = {row: members for rows, members in ties for row in rows.tolist()}
         alone = np.ones(len(ask), bool)
         alone[list(tied)] = False
-        self.target = self.target.copy()
-        self.target[ask] = Z.take(first, 0)
+        if len(ask) == len(Z):
+            self.target = Z.take(first, 0)
+        else:
+            self.target = self.target.copy()
+            self.target[ask] = Z.take(first, 0)
         new = ask[alone & (first == ask)]
         self.leader[new], self.born[new] = new, self.layer
         onto = alone & (self.leader.take(first) == first)

@@ -155,12 +155,33 @@ def rim_of(Z):
         return np.arange(len(Z))
     x, y = np.ascontiguousarray(Z.T)
     far = {int(f(u)) for u in (x, y, x + y, x - y) for f in (np.argmin, np.argmax)}
-    far = np.unique(Z[sorted(far)], axis=0)
+    far = np.array(sorted({(x[i], y[i]) for i in far}))
     return outside(x, y, far[corners(far)])
 
 
+def on_rims(Z, real=None):
+    """The same for many small clouds (b, n, 2), of real tokens: bool (b, n)."""
+    real = np.ones(Z.shape[:2], bool) if real is None else real
+    some = np.take_along_axis(Z, real.argmax(-1)[:, None, None], 1)  # a token of each cloud
+    x, y = np.moveaxis(np.where(real[..., None], Z, some), -1, 0).copy()
+    plus, minus = x + y, x - y
+    around = (x.argmax(1), plus.argmax(1), y.argmax(1), minus.argmin(1))
+    around += (x.argmin(1), plus.argmin(1), y.argmin(1), minus.argmax(1))
+    px, py = (np.take_along_axis(u, np.stack(around, 1), 1) for u in (x, y))
+    ex, ey = np.roll(px, -1, 1) - px, np.roll(py, -1, 1) - py
+    inside = np.repeat((ex != 0).any(1, keepdims=True), Z.shape[1], 1)
+    for k in range(8):
+        a, b = ex[:, k, None] * (y - py[:, k, None]), ey[:, k, None] * (x - px[:, k, None])
+        point = (ex[:, k, None] == 0) & (ey[:, k, None] == 0)  # an edge that is none
+        inside &= (a - b > UNSURE * (abs(a) + abs(b)) + TINY) | point
+    return real & ~inside
+
+
 def outside(x, y, polygon, margin=0.0):
-    """The points that do not lie inside the convex polygon, and farther than the margin from its boundary, for certain."""
+    """The points that do not lie inside the polygon, and farther than the margin from its boundary, for certain.
+
+    A point to the left of each step of a closed way is in the hull: the way turns around it.
+    """
     if len(polygon) < 3 or not np.isfinite(np.ptp(polygon, axis=0)).all():
         return np.arange(len(x))
     edge = np.roll(polygon, -1, 0) - polygon
