@@ -192,7 +192,7 @@ def _contenders(query, key, error, heard):
             row, token = _in_tiles(query[0, at : at + some], key[0], error[0, at : at + some])
             yield at + row, token
         return
-    clouds = max(1, BLOCK // (min(m, some) * n))
+    clouds = max(1, BLOCK // (min(m + 1, some) * n))
     for c in range(0, b, clouds):
         for at in range(0, m, some):
             part = slice(c, c + clouds), slice(at, at + some)

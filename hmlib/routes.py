@@ -32,8 +32,7 @@ def plane(Q, X, A=None, blur=0):
         rows, edge = tied[some], edges[some[0]]
         members = hull.edge(edge) if edge >= 0 else np.arange(len(X))
         first[rows] = members[0]
-        if len(hull.tokens) > 1:
-            ties.append((rows, members))
+        ties.append((rows, members))
     return first, ties
 
 
@@ -81,7 +80,12 @@ class Hull:
         normal = direction(edge[:, 1], -edge[:, 0])
         blur = inputs.EPS * (16 + 8 * size / abs(edge).sum(-1))  # how far rounding may have turned them
         blur[~np.isfinite(normal + blur)], normal[~np.isfinite(normal)] = 4, 1
-        turn = normal.argmin()
+        seam = np.flatnonzero((normal < -1 + blur) | (normal > 3 - blur)) if self.A is not None else []
+        if len(seam):  # left or right of straight down: that has to be right
+            ends = inputs.integers(np.stack([np.roll(self._at(), -1, 0)[seam], self._at(seam)]))
+            exact = inputs.unit((ends[0] - ends[1]) @ inputs.integers(self.A), -1)
+            normal[seam] = direction(exact[:, 1], -exact[:, 0])
+        turn = (np.roll(normal, 1) - normal).argmax()
         self._corner, normal, blur = (np.roll(x, -turn, 0) for x in (self._corner, normal, blur))
         self._past = np.maximum.accumulate(normal + blur)  # a direction above has passed k for certain,
         self._near = np.minimum.accumulate((normal - blur)[::-1])[::-1]  # one below has certainly not
@@ -99,6 +103,8 @@ class Hull:
     def farthest(self, x, y):
         """(k, rows, edges): the corner farthest in the direction A z for each z = (x, y), and the rows where all of an
         edge is. For z = 0, where all tokens are equally far, that is edge -2."""
+        if len(self.tokens) == 1:
+            return np.zeros(len(x), int), *np.zeros((2, 0), int)
         with np.errstate(over="ignore", invalid="ignore", under="ignore"):
             size = abs(x) + abs(y)
             lost = np.flatnonzero(~((size > TINY) & (size < 1 / TINY)))
@@ -128,7 +134,7 @@ class Hull:
             move = np.where(ahead > 0, 1, np.where(behind < 0, -1, 0))
             if not move.any():
                 on = np.where(ahead == 0, k, np.where(behind == 0, (k - 1) % h, -1))
-                return k, np.where(zero, -2, on if h > 1 else -1)
+                return k, np.where(zero, -2, on)
             k = (k + move) % h
 
     def edge(self, k):
