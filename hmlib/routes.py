@@ -188,27 +188,27 @@ def outside(x, y, polygon, margin=0.0):
 
     A point to the left of each step of a closed way is in the hull: the way turns around it.
     """
-    if len(polygon) < 3 or not np.isfinite(np.ptp(polygon, axis=0)).all():
+    if len(polygon) < 3:
         return np.arange(len(x))
     edge = np.roll(polygon, -1, 0) - polygon
-    normal = np.stack([edge[:, 1], -edge[:, 0]], -1)
-    left = beyond((x, y), polygon, normal, (normal * polygon).sum(-1), margin)
-    # The others have to be to the left of all edges.
-    (px, py), (ex, ey) = polygon.T[..., None], edge.T[..., None]
-    a, b = ex * (y[left] - py), ey * (x[left] - px)
-    inside = (a - b > UNSURE * (abs(a) + abs(b)) + TINY + margin * np.hypot(ex, ey)).all(0)
+    normal, center = np.stack([edge[:, 1], -edge[:, 0]], -1), polygon.mean(0)
+    with np.errstate(all="ignore"):
+        left = beyond((x, y), center, np.ptp(polygon, 0) / 2, normal, (normal * (polygon - center)).sum(-1), margin)
+        # The others have to be to the left of all edges.
+        (px, py), (ex, ey) = polygon.T[..., None], edge.T[..., None]
+        a, b = ex * (y[left] - py), ey * (x[left] - px)
+        inside = (a - b > UNSURE * (abs(a) + abs(b)) + TINY + margin * np.hypot(ex, ey)).all(0)
     return left[~inside]
 
 
-def beyond(columns, corners, normals, offsets, margin):
-    """The points outside a ball in the polytope { x : <normal, x> <= offset }, once its box is made a cube."""
-    center, size = corners.mean(0), np.ptp(corners, axis=0) / 2
-    depth = ((offsets - normals @ center) / np.sqrt(((normals * size) ** 2).sum(-1))).min()
-    radius = (1 - 1e-9) * depth - 1e-9 - margin / size.min()
-    if not radius > 0:
+def beyond(columns, center, size, normals, heights, margin):
+    """The points outside a ball in the polytope { x : <normal, x - center> <= height }, once its box is made a cube."""
+    width = abs(normals) @ size
+    if not (size.min() > TINY and width.min() > TINY):
         return np.arange(len(columns[0]))
+    radius = (1 - 1e-9) * (heights / width).min() - 1e-9 - margin / size.min()
     square = sum(((x - c) / s) ** 2 for x, c, s in zip(columns, center, size, strict=True))
-    return np.flatnonzero(~(square < radius**2))
+    return np.flatnonzero(~(square < max(radius, 0) ** 2))
 
 
 def corners(points):
@@ -276,7 +276,8 @@ def candidates(X):
         for _ in range(2):  # a coarse polytope of few tokens, then the hull of those that are not well inside
             facets = ConvexHull(X[left]).equations
             if rest is None:
-                rest = beyond(X.T, X[left], facets[:, :-1], -facets[:, -1], margin)
+                normals, center, size = facets[:, :-1], X[left].mean(0), np.ptp(X[left], 0) / 2
+                rest = beyond(X.T, center, size, normals, -facets[:, -1] - normals @ center, margin)
             height = (facets[:, :-1] @ X[rest].T + facets[:, -1:]).max(0)
             left = rest = rest[height > -margin]
     except QhullError:  # a flat cloud
