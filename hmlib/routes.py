@@ -73,7 +73,7 @@ class Hull:
 
     def _sort(self):
         """Turn the corners so that the normals of the edges k -> k + 1 run once around, from straight down."""
-        edge = np.roll(self._at(), -1, 0) - self._at()
+        edge = rolled(self._at(), 1) - self._at()
         size = abs(edge).sum(-1)
         if self.A is not None:
             size, edge = (abs(edge) @ abs(self.A)).sum(-1), edge @ self.A
@@ -82,16 +82,16 @@ class Hull:
         blur[~np.isfinite(normal + blur)], normal[~np.isfinite(normal)] = 4, 1
         seam = np.flatnonzero((normal < -1 + blur) | (normal > 3 - blur)) if self.A is not None else []
         if len(seam):  # left or right of straight down: that has to be right
-            ends = inputs.integers(np.stack([np.roll(self._at(), -1, 0)[seam], self._at(seam)]))
+            ends = inputs.integers(np.stack([rolled(self._at(), 1)[seam], self._at(seam)]))
             exact = inputs.unit((ends[0] - ends[1]) @ inputs.integers(self.A), -1)
             normal[seam] = direction(exact[:, 1], -exact[:, 0])
-        turn = (np.roll(normal, 1) - normal).argmax()
-        self._corner, normal, blur = (np.roll(x, -turn, 0) for x in (self._corner, normal, blur))
+        turn = (rolled(normal, -1) - normal).argmax()
+        self._corner, normal, blur = (rolled(x, turn) for x in (self._corner, normal, blur))
         self._past = np.maximum.accumulate(normal + blur)  # a direction above has passed k for certain,
         self._near = np.minimum.accumulate((normal - blur)[::-1])[::-1]  # one below has certainly not
         self._seam = -1 + blur.max(), 3 - blur.max()
         parts = 2 ** int(np.clip(np.log2(8 * len(normal)), 9, 20))
-        marks = np.linspace(-1, 3, parts + 1)
+        marks = np.arange(parts + 1) / (parts / 4) - 1
         past, near = self._past.searchsorted(marks), self._near.searchsorted(marks)
         self._table = np.append(np.where(past[:-1] == near[1:], past[:-1] % len(normal), -1), -1)
         self._table[(marks < self._seam[0]) | (np.append(marks[1:], 3) > self._seam[1])] = -1
@@ -190,7 +190,7 @@ def outside(x, y, polygon, margin=0.0):
     """
     if len(polygon) < 3:
         return np.arange(len(x))
-    edge = np.roll(polygon, -1, 0) - polygon
+    edge = rolled(polygon, 1) - polygon
     normal, center = np.stack([edge[:, 1], -edge[:, 0]], -1), polygon.mean(0)
     with np.errstate(all="ignore"):
         left = beyond((x, y), center, np.ptp(polygon, 0) / 2, normal, (normal * (polygon - center)).sum(-1), margin)
@@ -209,6 +209,11 @@ def beyond(columns, center, size, normals, heights, margin):
     radius = (1 - 1e-9) * (heights / width).min() - 1e-9 - margin / size.min()
     square = sum(((x - c) / s) ** 2 for x, c, s in zip(columns, center, size, strict=True))
     return np.flatnonzero(~(square < max(radius, 0) ** 2))
+
+
+def rolled(X, k):
+    """The rows of X from the k-th on, and then those before."""
+    return np.concatenate([X[k:], X[:k]])
 
 
 def corners(points):
