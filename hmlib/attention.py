@@ -168,9 +168,8 @@ def dense(Q, X, A, heard=None, blur=0):
         size, error = abs(unit_A).sum(), abs(query) @ abs(unit_A) @ reach
         query = query @ unit_A
     # Two scores that part by more than this cannot be in the wrong order (two products of length d, three roundings).
-    error = (2 * d + 8) * inputs.EPS * error[..., 0] + 8 * d * d * np.finfo(float).smallest_subnormal * (
-        1 + reach.max(-2)
-    )
+    lost = 8 * d * d * np.finfo(float).smallest_subnormal * (1 + reach.max(-2))  # by underflow
+    error = (2 * d + 8) * inputs.EPS * error[..., 0] + lost
     if blur:
         error += 2 * size * blur * (reach.max() + abs(query).max(-1) + blur)
 
