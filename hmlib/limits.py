@@ -216,11 +216,11 @@ class _Run:
         return True
 
     def _forget(self):
-        """Who has settled inside the hull of the leaders goes on in it: nobody will follow him, nobody need look."""
+        """Who has settled inside the octagon of the leaders goes on in it: nobody will follow him, nobody need look."""
         Z = self.cloud.Z
         if Z.shape[1] == 2 and len(Z) > attention.TILE and not self.settled.all():
-            corners = np.unique(Z[self.born >= 0], axis=0)
-            outside = routes.outside(*np.ascontiguousarray(Z.T), corners[routes.corners(corners)], 8 * self.cloud.blur)
+            polygon = routes.octagon(*Z[self.born >= 0].T)
+            outside = routes.outside(*np.ascontiguousarray(Z.T), polygon, 8 * self.cloud.blur)
             heard = ~self.settled
             heard[outside] = True
             self.heard = heard[None] if self.heard is None else heard[None] & self.heard

@@ -160,9 +160,15 @@ def rim_of(Z):
     if len(Z) <= SMALL:
         return np.arange(len(Z))
     x, y = np.ascontiguousarray(Z.T)
-    far = {int(f(u)) for u in (x, y, x + y, x - y) for f in (np.argmin, np.argmax)}
+    return outside(x, y, octagon(x, y))
+
+
+def octagon(x, y):
+    """The corners of the hull of those points that reach farthest in eight directions."""
+    with np.errstate(over="ignore"):
+        far = {int(f(u)) for u in (x, y, x + y, x - y) for f in (np.argmin, np.argmax)}
     far = np.array(sorted({(x[i], y[i]) for i in far}))
-    return outside(x, y, far[corners(far)])
+    return far[corners(far)]
 
 
 def on_rims(Z, real=None):
@@ -195,9 +201,10 @@ def outside(x, y, polygon, margin=0.0):
     with np.errstate(all="ignore"):
         left = beyond((x, y), center, np.ptp(polygon, 0) / 2, normal, (normal * (polygon - center)).sum(-1), margin)
         # The others have to be to the left of all edges.
-        (px, py), (ex, ey) = polygon.T[..., None], edge.T[..., None]
-        a, b = ex * (y[left] - py), ey * (x[left] - px)
-        inside = (a - b > UNSURE * (abs(a) + abs(b)) + TINY + margin * np.hypot(ex, ey)).all(0)
+        inside, right, up = np.ones(len(left), bool), x[left], y[left]
+        for (px, py), (ex, ey) in zip(polygon.tolist(), edge.tolist(), strict=True):
+            a, b = ex * (up - py), ey * (right - px)
+            inside &= a - b > UNSURE * (abs(a) + abs(b)) + (TINY + margin * np.hypot(ex, ey))
     return left[~inside]
 
 
@@ -273,9 +280,9 @@ def candidates(X):
         return np.arange(n)
     from scipy.spatial import ConvexHull, QhullError
 
-    axes = np.array(np.meshgrid(*[[-1, 0, 1]] * d)).reshape(d, -1)  # to the cube's corners, edges and sides
+    axes = np.array(np.meshgrid(*[[-1, 0, 1]] * d)).reshape(d, -1).T[: 3**d // 2]  # half of a cube's
     margin = MARGIN * abs(X).max()
-    left = np.unique((X @ axes).argmax(0))
+    left = np.unique([end(X @ axis) for axis in axes for end in (np.argmin, np.argmax)])
     rest = None
     try:
         for _ in range(2):  # a coarse polytope of few tokens, then the hull of those that are not well inside
