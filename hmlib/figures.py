@@ -434,7 +434,7 @@ def speed(layers):
         ax.axvline(attention.TILE, color=INK, ls=":", lw=0.9)
         ax.set(xlabel="tokens $n$", title=f"$d = {d}$")
     axes[0].set(ylabel="seconds for one layer")
-    axes[0].legend(frameon=False, fontsize=8)
+    axes[0].legend(frameon=False, fontsize=8, ncols=5, loc="lower left", bbox_to_anchor=(0, 1.1))
 
 
 @styled
