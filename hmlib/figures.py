@@ -433,8 +433,8 @@ def speed(layers):
             ax.loglog(*zip(*at, strict=True), marker + "-", color=colour, ms=6, label=names.get(way, way))
         ax.axvline(attention.TILE, color=INK, ls=":", lw=0.9)
         ax.set(xlabel="tokens $n$", title=f"$d = {d}$")
-    axes[0].set(ylabel="seconds for one layer")
-    axes[0].legend(frameon=False, fontsize=8, ncols=5, loc="lower left", bbox_to_anchor=(0, 1.1))
+    axes[0].set(ylabel="seconds for one layer", ylim=(None, 3000 * axes[0].get_ylim()[1]))
+    axes[0].legend(frameon=False, fontsize=8, loc="upper left")
 
 
 @styled
