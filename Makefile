@@ -18,7 +18,8 @@ test: .venv/installed ## run the suite: notebooks under strict nbval, properties
 lab: .venv/installed ## open JupyterLab on the notebooks
 	$(BIN)/python -m jupyterlab --notebook-dir=. --LabApp.default_url=/lab/tree/notebooks
 
-bench: .venv/installed ## measure the speed of a training step, into results/benchmarks.json
+bench: .venv/installed ## measure the speed of attention and of a training step, into results/benchmarks.json
+	$(BIN)/python -m benchmarks.attention
 	$(BIN)/python -m benchmarks.training_step
 
 refresh: .venv/installed ## re-execute the notebooks in place and store what the suite compares with

@@ -29,6 +29,12 @@ def write(result, path):
     write_whole(path, (json.dumps(result, indent=1) + "\n").encode())
 
 
+def merge(parts, path):
+    """Write the parts into the file; what else is in it stays."""
+    path = Path(path)
+    write((json.loads(path.read_text()) if path.exists() else {}) | parts, path)
+
+
 def write_whole(path, content):
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)

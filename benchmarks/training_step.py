@@ -19,7 +19,7 @@ import numpy as np
 import torch
 from torch.nn import functional as F
 
-from benchmarks.provenance import ROOT, provenance, write
+from benchmarks.provenance import ROOT, merge, provenance
 from hmlib.classifier import HardmaxClassifier, evaluate, train
 from hmlib.reviews import SHA256, Vocabulary, load_reviews, preprocess
 
@@ -211,7 +211,7 @@ def main(arguments=None):
     result = run(repetitions=given.repetitions, seed=given.seed)
     print(*table(result), sep="\n")
     command = shlex.join([*parser.prog.split(), *(sys.argv[1:] if arguments is None else arguments)])
-    write({"training_step": result, "provenance": provenance(command, SHA256["embedded"], [given.seed])}, given.out)
+    merge({"training_step": result, "provenance": provenance(command, SHA256["embedded"], [given.seed])}, given.out)
 
 
 if __name__ == "__main__":

@@ -7,6 +7,8 @@ import numpy as np
 
 from hmlib import attention, inputs
 
+PIECE = 2**15  # numbers that are moved at a time: few enough for the processor's own memory
+
 
 def step(Z, alpha, A=None, *, mask=None):
     """One layer: z_i + alpha / (1 + alpha) (m_i - z_i), where m_i is the mean of z_j over j in C_i(Z).
@@ -20,7 +22,7 @@ def step(Z, alpha, A=None, *, mask=None):
     Returns the tokens of the next layer, in the shape of Z; padding stays where it is.
     """
     Z, A, mask = attention.model(Z, A, mask)
-    return _layer(Z, inputs.rate(alpha, Z), A, mask)
+    return advance(Z, _Targets(Z, A, mask).of(Z, once=True), inputs.rate(alpha, Z))
 
 
 def simulate(Z, alpha, layers, A=None, *, mask=None):
@@ -42,8 +44,9 @@ def simulate(Z, alpha, layers, A=None, *, mask=None):
     rates, layers = inputs.rates(alpha, Z), inputs.count(layers, "layers")
     tokens = np.empty((layers + 1, *Z.shape), Z.dtype)
     tokens[0] = Z
+    targets = _Targets(Z, A, mask)
     for k in range(layers):
-        tokens[k + 1] = _layer(tokens[k], rates[min(k, len(rates) - 1)], A, mask)
+        advance(tokens[k], targets.of(tokens[k]), rates[min(k, len(rates) - 1)], out=tokens[k + 1])
     return Trajectory(tokens, A, mask)
 
 
@@ -80,37 +83,70 @@ class Trajectory:
         return f"Trajectory(layers={self.layers}, tokens of shape {self.tokens.shape[1:]})"
 
 
-def _layer(Z, alpha, A, mask):
-    means = np.empty_like(Z).reshape(-1, *Z.shape[-2:])
-    clouds = Z.reshape(means.shape)
-    for at, sets in attention.blocks(Z, A, mask):
-        means[at] = _means(sets, clouds[at[0]], itself=clouds[at])
-    return Z + alpha / (1 + alpha) * (means.reshape(Z.shape) - Z)
+class _Targets:
+    """Where each token goes, layer by layer. Who settles is not asked again: C_i = {v} and C_v = {v} is so for ever."""
+
+    def __init__(self, Z, A, mask):
+        self.A, self.mask = A, mask
+        self.asking = np.arange(Z[..., 0].size) if mask is None else np.flatnonzero(mask)
+        self.leads = np.zeros(Z[..., 0].size, bool)
+        self.targets = None  # at first the tokens themselves: padding stays where it is
+
+    def of(self, Z, once=False):
+        """The means over C_i(Z), for the tokens of the next layer; once: for no other layer after that."""
+        if len(self.asking) == 0:
+            return self.targets
+        tokens = Z.reshape(-1, Z.shape[-1])
+        first, ties = attention.choose(Z.reshape(-1, *Z.shape[-2:]), self.A, self.mask, self.asking)
+        goals = tokens.take(first, 0)
+        for rows, members in ties:
+            goals[rows] = mean(tokens[members])
+        if len(self.asking) < len(tokens):
+            self.targets = tokens.copy() if self.targets is None else self.targets
+            self.targets[self.asking] = goals
+        else:
+            self.targets = goals
+        if not once:
+            single = np.ones(len(first), bool)
+            for rows, _ in ties:
+                single[rows] = False
+            self.leads[self.asking[single & (first == self.asking)]] = True
+            self.asking = self.asking[~(single & self.leads.take(first))]
+        return self.targets
 
 
-def _means(sets, Z, itself):
-    """The mean of each set. One value alone is taken as it is, so that a leader stands still to the last bit."""
-    cloud = np.arange(len(Z))[:, None]
-    means = Z[cloud, sets.argmax(-1)]
-    means[~sets.any(-1)] = itself[~sets.any(-1)]  # padding
-    for c, i in zip(*attention.mixed_ties(sets, Z), strict=True):
-        tied = Z[c, sets[c, i]]
-        total = sum if Z.dtype == object else fsum  # fsum: the same in any order of the tokens
-        means[c, i] = [total(coordinate) / len(tied) for coordinate in tied.T]
-    return means
+def advance(Z, targets, alpha, out=None):
+    """z + alpha / (1 + alpha) (m - z), a piece at a time. A leader stands still to the last bit."""
+    out = np.empty_like(Z) if out is None else out
+    new, old, goal = (X.reshape(-1) for X in (out, Z, targets))
+    for at in range(0, len(new), PIECE):
+        piece = slice(at, at + PIECE)
+        part = np.subtract(goal[piece], old[piece], out=new[piece])
+        part *= alpha / (1 + alpha)
+        part += old[piece]
+    return out
+
+
+def mean(members):
+    """The mean of tokens with different values, the same in any order of them."""
+    total = sum if members.dtype == object else fsum
+    return [total(coordinate) / len(members) for coordinate in members.T]
 
 
 def _leaders(path, A, mask):
     """The leaders of one cloud: self-followers that have not settled on another token before."""
-    equal = (path[0][:, None] == path[0]).all(-1)
-    if mask is not None:
-        equal &= mask & mask[:, None]
-    leads = np.zeros(len(equal), bool)
-    settled = np.zeros(len(equal), bool)
+    real = np.arange(path.shape[1]) if mask is None else np.flatnonzero(mask)
+    path = path[:, real]
+    first, of = inputs.distinct(path[0])
+    copies = np.bincount(of)[of]
+    leads, settled = np.zeros(len(real), bool), np.zeros(len(real), bool)
     for Z in path:
-        sets = attention.attention_sets(Z, A, mask=mask)
-        follows_one = sets.any(-1) & (sets <= equal[sets.argmax(-1)]).all(-1)  # a single value of layer 0
-        alone = follows_one & equal[np.arange(len(equal)), sets.argmax(-1)]
+        to, ties = attention.choose(Z[None], A)
+        now = inputs.distinct(Z)[1]
+        one = np.bincount(now)[now[to]] == copies[to]  # a single value of layer 0
+        for rows, _ in ties:
+            one[rows] = False
+        alone = one & (of[to] == of)
         leads |= alone & ~settled
-        settled |= follows_one & alone[sets.argmax(-1)]
-    return np.nonzero(leads & (equal.argmax(-1) == np.arange(len(equal))))[0]
+        settled |= one & alone[to]
+    return real[np.flatnonzero(leads & (first[of] == np.arange(len(real))))]

@@ -585,6 +585,31 @@ def animation(explanation, model, frames=4):
     return file.getvalue()
 
 
+# Speed
+
+
+@styled
+def speed(layers):
+    """Seconds of one layer against n, log-log, a panel for each d: rows {"d", "n", "seconds": {way: s}}."""
+    marks = {
+        "loop": (INK, "x"),
+        "dense": (SKY, "s"),
+        "sdpa": (GREEN, "D"),
+        "ours": (ORANGE, "*"),
+        "memory": (BLUE, "."),
+    }
+    names = {"dense": "dense numpy", "sdpa": "torch, fused", "memory": "one pass over the memory"}
+    _, axes = plt.subplots(1, 2, figsize=(7.5, 3.8), sharey=True)
+    for ax, d in zip(axes, (2, 3), strict=True):
+        for way, (colour, marker) in marks.items():
+            at = [(row["n"], row["seconds"][way]) for row in layers if row["d"] == d and way in row["seconds"]]
+            ax.loglog(*zip(*at, strict=True), marker + "-", color=colour, ms=6, label=names.get(way, way))
+        ax.axvline(attention.TILE, color=INK, ls=":", lw=0.9)
+        ax.set(xlabel="tokens $n$", title=f"$d = {d}$")
+    axes[0].set(ylabel="seconds for one layer", ylim=(None, 3000 * axes[0].get_ylim()[1]))
+    axes[0].legend(frameon=False, fontsize=8, loc="upper left")
+
+
 # Shared
 
 

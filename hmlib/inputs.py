@@ -120,6 +120,30 @@ def integers(X):
     return mantissa << (exponent - exponent.min(initial=0)).astype(object)
 
 
+def distinct(Z):
+    """(first, of): the rows Z[first] are the distinct ones in order of appearance, and Z[first][of] is Z."""
+    some = _perhaps_equal(Z) if Z.dtype != object else np.arange(len(Z))
+    codes = [np.unique(column, return_inverse=True)[1] for column in Z[some].T]
+    order = np.lexsort(codes)  # stable: equal rows stay in order
+    new = np.append(True, np.any([np.diff(code[order]) != 0 for code in codes], axis=0))[: len(some)]
+    name = np.arange(len(Z))  # the first of the rows that are equal to this one
+    name[some[order]] = some[order[new]][np.cumsum(new) - 1]
+    first = np.flatnonzero(name == np.arange(len(Z)))
+    of = np.empty(len(Z), int)
+    of[first] = np.arange(len(first))
+    return first, of[name]
+
+
+def _perhaps_equal(Z):
+    """The rows that share their sum with weights (of floats, in one order, hence the same for equal rows)."""
+    d = Z.shape[1]
+    total = sum(column * weight for column, weight in zip(Z.T, np.sqrt(np.arange(2, d + 2) / (d + 2)) / d, strict=True))
+    order = total.argsort()
+    same = total[order[1:]] == total[order[:-1]]
+    shared = np.append(same, False) | np.append(False, same)
+    return np.sort(order[shared])
+
+
 def exponent(X, axis):
     """The smallest e with abs(X) <= 2^e along the axes (kept)."""
     top = abs(X).max(axis, keepdims=True)

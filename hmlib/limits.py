@@ -14,7 +14,8 @@ from math import fsum, lcm, prod
 
 import numpy as np
 
-from hmlib import attention, dynamics, inputs
+from hmlib import attention, dynamics, inputs, routes
+from hmlib.inputs import distinct
 
 MOST_LAYERS = 20_000  # a run that has not settled by then is left uncertified
 MOST_BITS = 2**29  # and so is a run on whole numbers that would need more memory than this
@@ -78,7 +79,7 @@ def limit(Z, alpha, A=None):
     first, of = distinct(Z)
     ways = [_Whole] if Z.dtype == object else [_Floats, _Whole]
     for way in [*ways, _RoughFloats]:
-        run = _Run(way(Z[first], rates), np.bincount(of), A)
+        run = _Run(way(Z if len(first) == len(Z) else Z[first], rates), np.bincount(of), A)
         if run.certain:
             break
 
@@ -97,17 +98,6 @@ def limit(Z, alpha, A=None):
     )
 
 
-def distinct(Z):
-    """(first, of): the rows Z[first] are the distinct ones in order of appearance, and Z[first][of] is Z."""
-    codes = [np.unique(column, return_inverse=True)[1] for column in Z.T]
-    order = np.lexsort(codes)  # stable: equal rows stay in order
-    new = np.append(True, np.any([np.diff(code[order]) != 0 for code in codes], axis=0))
-    of, first = np.empty(len(Z), int), order[new]
-    of[order] = np.cumsum(new) - 1
-    rank = np.argsort(np.argsort(first))
-    return np.sort(first), rank[of]
-
-
 class _Floats:
     """Distinct tokens as floats, each coordinate within `blur` of the exact run."""
 
@@ -123,7 +113,7 @@ class _Floats:
 
     def advance(self, target, alpha):
         """Take one layer; return the targets on the scale of the new tokens."""
-        self.Z = self.Z + alpha / (1 + alpha) * (target - self.Z)
+        self.Z = dynamics.advance(self.Z, target, alpha)
         self.blur += self._rounding
         return target
 
@@ -182,7 +172,7 @@ class _Run:
         self.cloud, self.copies, self.A = cloud, copies, A
         self.target = cloud.Z  # where each token goes: for ever, once it has settled
         self.leader, self.born = np.full(n, -1), np.full(n, -1)
-        self.settled = np.zeros(n, bool)
+        self.settled, self.heard = np.zeros(n, bool), None
         self.certain = False
         for self.layer in range(MOST_LAYERS):
             if not self._look():
@@ -198,21 +188,22 @@ class _Run:
 
     def _look(self):
         """See whom the unsettled tokens follow, and who of them settles. False where that cannot be told."""
-        Z, ask = self.cloud.Z, np.flatnonzero(~self.settled)
-        first, tied = np.empty(len(ask), int), {}
-        for (_, rows), sets in attention.blocks(Z, self.A, rows=ask, blur=self.cloud.blur):
-            first[rows] = sets[0].argmax(-1)
-            for row in np.flatnonzero(sets[0].sum(-1) > 1):
-                tied[rows.start + row] = np.flatnonzero(sets[0, row])
-        if tied and self.cloud.blur:
+        Z, ask, blur = self.cloud.Z, np.flatnonzero(~self.settled), self.cloud.blur
+        first, ties = attention.choose(Z[None], self.A, self.heard, ask, blur)
+        if ties and blur:
             return False
 
-        alone = ~np.isin(np.arange(len(ask)), list(tied))
-        self.target = self.target.copy()
-        self.target[ask] = Z[first]
+        tied = {row: members for rows, members in ties for row in rows.tolist()}
+        alone = np.ones(len(ask), bool)
+        alone[list(tied)] = False
+        if len(ask) == len(Z):
+            self.target = Z.take(first, 0)
+        else:
+            self.target = self.target.copy()
+            self.target[ask] = Z.take(first, 0)
         new = ask[alone & (first == ask)]
         self.leader[new], self.born[new] = new, self.layer
-        onto = alone & (self.leader[first] == first)
+        onto = alone & (self.leader.take(first) == first)
         self.leader[ask[onto]], self.settled[ask[onto]] = first[onto], True
         if self.cloud.exact:  # whoever follows one that has settled and does not lead is treated as a tie of one
             tied |= {row: first[[row]] for row in np.flatnonzero(alone & ~onto & self.settled[first])}
@@ -220,7 +211,19 @@ class _Run:
             self.target[ask[row]] = self._tied(ask[row], members)
         if self.cloud.exact:
             self._zero()
+        elif self.cloud.sure:
+            self._forget()
         return True
+
+    def _forget(self):
+        """Who has settled inside the octagon of the leaders goes on in it: nobody will follow him, nobody need look."""
+        Z = self.cloud.Z
+        if Z.shape[1] == 2 and len(Z) > attention.TILE and not self.settled.all():
+            polygon = routes.octagon(*Z[self.born >= 0].T)
+            outside = routes.outside(*np.ascontiguousarray(Z.T), polygon, 8 * self.cloud.blur)
+            heard = ~self.settled
+            heard[outside] = True
+            self.heard = heard[None] if self.heard is None else heard[None] & self.heard
 
     def _tied(self, i, members):
         """Where token i goes now: the mean of its set. It settles if that point is there for ever, and the tie too."""

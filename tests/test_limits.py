@@ -190,12 +190,12 @@ def test_the_millionth_layer():
 
 
 def test_little_is_computed_for_large_clouds(monkeypatch):
-    """10,000 tokens in the plane: far fewer scores than 20 layers of a simulation take."""
-    Z, asked, blocks = np.random.default_rng(0).normal(size=(10_000, 2)), [], limits.attention.blocks
+    """10,000 tokens in the plane: far fewer ask than in 20 layers of a simulation."""
+    Z, asked, choose = np.random.default_rng(0).normal(size=(10_000, 2)), [], limits.attention.choose
     monkeypatch.setattr(
         limits.attention,
-        "blocks",
-        lambda Z, A, rows, blur: asked.append(len(rows)) or blocks(Z, A, rows=rows, blur=blur),
+        "choose",
+        lambda Z, A, mask, asking, blur: asked.append(len(asking)) or choose(Z, A, mask, asking, blur),
     )
     assert limit(Z, 0.5).certified
     assert sum(asked) < 3 * len(Z) < 20 * len(Z)
