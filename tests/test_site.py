@@ -1,67 +1,10 @@
 """The built site as a reader opens it: in a browser, offline, wide and narrow, light and dark."""
 
-import functools
-import shutil
-import threading
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
-
 import pytest
-
-SITE = Path(__file__).resolve().parent.parent / "_build" / "html"
-BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-PAGES = sorted(str(p.relative_to(SITE)) for folder in ("book", "notebooks") for p in SITE.glob(f"{folder}/*.html"))
+from browsing import PAGES, SITE, visit
 
 if not PAGES:
     pytest.skip("the site is not built: run `make book` first", allow_module_level=True)
-if not BROWSER:
-    pytest.skip(
-        "no Chromium on this machine: install it, for instance with `apt-get install chromium`", allow_module_level=True
-    )
-playwright = pytest.importorskip("playwright.sync_api")
-
-
-@pytest.fixture(scope="module")
-def browser():
-    flags = [
-        "--no-sandbox",
-        "--disable-gpu",
-        "--disable-background-networking",
-        "--disable-component-update",
-        "--disable-sync",
-    ]
-    with playwright.sync_playwright() as p:
-        browser = p.chromium.launch(executable_path=BROWSER, args=flags)
-        yield browser
-        browser.close()
-
-
-@pytest.fixture(scope="module")
-def server():
-    class Quiet(SimpleHTTPRequestHandler):
-        def log_message(self, *args):
-            pass
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=SITE)) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        yield f"http://127.0.0.1:{server.server_port}"
-        server.shutdown()
-
-
-def visit(browser, address, **context):
-    """Open a page; return it and what went wrong on the way: requests that leave the site, errors, missing files."""
-    home = "/".join(address.split("/")[:3])
-    page = browser.new_context(**context).new_page()
-    wrong = []
-    page.on(
-        "request", lambda r: r.url.startswith((home, "data:", "blob:")) or wrong.append(f"leaves the site: {r.url}")
-    )
-    page.on("requestfailed", lambda r: wrong.append(f"failed: {r.url}"))
-    page.on("response", lambda r: r.status < 400 or wrong.append(f"{r.status}: {r.url}"))
-    page.on("console", lambda m: m.type in ("error", "warning") and wrong.append(f"console: {m.text}"))
-    page.on("pageerror", lambda e: wrong.append(f"error: {e}"))
-    page.goto(address, wait_until="networkidle")
-    return page, wrong
 
 
 @pytest.mark.parametrize("path", PAGES)
