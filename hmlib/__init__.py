@@ -15,11 +15,13 @@ from hmlib.limits import Limit, leaders, limit
 LATER = {
     "reviews": ("Vocabulary", "load_reviews", "preprocess"),
     "classifier": ("HardmaxClassifier", "explain", "train"),
+    "playground": ("Playground",),
 }
 
 __all__ = [
     "HardmaxClassifier",
     "Limit",
+    "Playground",
     "Trajectory",
     "Vocabulary",
     "attention_sets",
