@@ -168,7 +168,7 @@ export function leadersOf(Z, sets) {
 }
 
 /** { first, of }: the rows first are the distinct ones in order of appearance; row i is a copy of row first[of[i]]. */
-function distinct(Z) {
+export function distinct(Z) {
   const seen = new Map(), first = [];
   const of = Z.map((z, i) => {
     const name = `${z[0]} ${z[1]}`; // -0 is 0 here

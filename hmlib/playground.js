@@ -1,6 +1,6 @@
 // The playground: a plane of tokens to drag, with the dials of the model. What it shows is computed by hardmax.js.
 
-import { clusterPoints, hull, isDefinite, limiting } from "./hardmax.js";
+import { clusterPoints, distinct, hull, isDefinite, limiting } from "./hardmax.js";
 import { animate, announcer, arrow, colours, copy, field, h, mark, still } from "./live.js";
 
 const LAYERS = 30; // that can always be chosen; more while tokens have not settled by then
@@ -39,7 +39,7 @@ function matrixOf({ angle, first, second }) {
 function render({ model, el }) {
   // What is on screen: the traits, and besides them what nobody else needs to know.
   let Z = model.get("tokens"), alpha = model.get("alpha"), A = model.get("A"), layer = model.get("layer");
-  let chosen = 0, playing = 0, steps = null, end = null, run = null, ellipse = ellipseOf(A), reach = 1, K = null;
+  let chosen = 0, playing = 0, steps = null, end = null, run = null, ellipse = ellipseOf(A), reach = 1, K = null, first, of;
   const show = new Set(model.get("show")), presets = model.get("presets");
 
   // The elements.
@@ -128,6 +128,7 @@ function render({ model, el }) {
     chosen = Math.min(chosen, Z.length - 1);
     const far = Math.max(...Z.map((z) => Math.max(Math.abs(z[0]), Math.abs(z[1]))));
     if (!dragging && (far > reach || far < 0.5 * reach)) reach = 1.15 * (far || 1);
+    ({ first, of } = distinct(Z)); // the run knows copies as one token
     steps = limiting(Z, alpha, A);
     run = end = K = null;
   }
@@ -233,10 +234,10 @@ function render({ model, el }) {
   const stateAt = (k) => (end ? end.at(k) : run?.path[Math.min(k, run.path.length - 1)]);
   function nearest(event) {
     const p = plane(event), wide = (event.pointerType === "touch" ? 26 : 14) / scale();
-    const state = shown(), of = end?.of;
+    const state = shown();
     let best = -1, least = wide;
     Z.forEach((z, i) => {
-      for (const place of [state && of ? state.tokens[of[i]] : z, z]) {
+      for (const place of [state ? state.tokens[of[i]] : z, z]) {
         const far = Math.hypot(place[0] - p[0], place[1] - p[1]);
         if (far < least || (far === least && i === chosen)) (least = far), (best = i);
       }
@@ -287,8 +288,7 @@ function render({ model, el }) {
 
   // The picture.
   function draw() {
-    const sharp = canvas.width / canvas.clientWidth, { clientWidth: width, clientHeight: height } = canvas, c = colours(root);
-    const state = shown(), { first, of } = end ?? run ?? {};
+    const sharp = canvas.width / canvas.clientWidth, { clientWidth: width, clientHeight: height } = canvas, c = colours(root), state = shown();
     pen.setTransform(sharp, 0, 0, sharp, 0, 0);
     pen.fillStyle = c.ground;
     pen.fillRect(0, 0, width, height);
@@ -314,8 +314,8 @@ function render({ model, el }) {
 
     if (show.has("hulls"))
       for (let j = 0; j <= Math.min(k, 8); j++) {
-        const of = j === 8 || j === k ? T : stateAt(j).tokens, corners = hull(of);
-        path(corners.map((i) => of[i]), true);
+        const points = j === k || j === 8 ? T : stateAt(j).tokens;
+        path(hull(points).map((i) => points[i]), true);
         fill(c.sky, 0.12);
         line(c.blue, j === k ? 1.5 : 0.7);
         pen.stroke();
@@ -333,7 +333,7 @@ function render({ model, el }) {
         pen.stroke();
       }
     }
-    if (show.has("halfspace") && of) {
+    if (show.has("halfspace")) {
       const z = T[of[chosen]], [x, y] = A ? [A[0][0] * z[0] + A[0][1] * z[1], A[1][0] * z[0] + A[1][1] * z[1]] : z;
       const length = Math.hypot(x, y) || 1, u = [x / length, y / length], far = 4 * reach;
       const edge = [[z[0] - far * u[1], z[1] + far * u[0]], [z[0] + far * u[1], z[1] - far * u[0]]];
@@ -433,7 +433,7 @@ function render({ model, el }) {
   function words() {
     const k = Math.floor(layer), state = stateAt(k);
     if (!end) return "The limit is not certified yet: the run goes on.";
-    const { of } = end, C = of.map((i, at) => [i, at]).filter(([i]) => state.sets[of[chosen]].includes(i)).map(([, at]) => at);
+    const C = of.map((i, at) => [i, at]).filter(([i]) => state.sets[of[chosen]].includes(i)).map(([, at]) => at);
     const led = end.leaders.map((i, m) => `${i + 1}${end.born[m] ? ` (from layer ${end.born[m]})` : ""}`);
     const limit = end.certified
       ? `Certified at layer ${end.settledAt}: every token has settled.`
