@@ -3,17 +3,20 @@
 The mathematics in the page is `hardmax.js`, equal to this package (a test compares them on 1,000 clouds, in a browser).
 """
 
+import base64
+import json
 import re
 from fractions import Fraction
 from html import escape
 from importlib import resources
+from pathlib import Path
 
 import anywidget
 import numpy as np
 import traitlets
 from ipywidgets import HTML
 
-from hmlib import attention, geometry, inputs, limits
+from hmlib import attention, geometry, inputs, limits, reviews
 
 
 def source(*names):
@@ -193,3 +196,93 @@ class Playground(anywidget.AnyWidget):
     def __repr__(self):
         A = "" if self.A is None else f", A={self.A}"
         return f"Playground({len(self.tokens)} tokens, alpha={self.alpha:.6g}{A}, layer={self.layer})"
+
+
+MOST_BYTES = 1_000_000  # of the file that a page loads
+
+
+def review_model(words, embedding, alpha, depth, weight, bias, about="A trained model with d = 2 and A = I."):
+    """A classifier with d = 2 as a dict of plain data, which `ReviewExplorer` takes: as `explain`, in the page.
+
+    words, embedding     the words, without padding, and their rows (n, 2): stored as float32
+    alpha, depth         of the layers;  weight, bias  of the decoder: logit = <weight, mean> + bias
+    """
+    E = inputs.points(embedding, 2, "embedding")
+    if (
+        len(words) != len(E)
+        or len(set(words)) != len(words)
+        or any(re.search(r"\s", word) or not word for word in words)
+    ):
+        raise ValueError(
+            f"There are {len(words)} words for {len(E)} rows: expected as many, all different, without blanks."
+        )
+    return {
+        "words": " ".join(words),
+        "embedding": base64.b64encode(E.astype("<f4").tobytes()).decode(),
+        "stop": sorted(reviews._packaged("stopwords_plain.txt")),
+        "alpha": float(inputs.rate(alpha, np.zeros(1))),
+        "depth": inputs.count(depth, "depth"),
+        "weight": inputs.points([weight], 2, "weight")[0].astype(float).tolist(),
+        "bias": float(bias),
+        "about": about,
+    }
+
+
+def review_model_of(classifier):
+    """`review_model` of a HardmaxClassifier that carries its vocabulary, as model.vocabulary."""
+    from hmlib.classifier import _positive
+
+    if classifier.vocabulary is None or classifier.R is not None or classifier.padding != "mask":
+        raise ValueError("Expected a classifier with A = None and padding = 'mask' that carries model.vocabulary.")
+    E = classifier.embedding.weight.detach().numpy()[1:]
+    alpha, decoder = float(_positive(classifier.raw_alpha.detach().double())), classifier.decoder
+    weight, bias = decoder.weight.detach().double().numpy()[0], float(decoder.bias)
+    return review_model(classifier.vocabulary.words[1:], E, alpha, classifier.depth, weight, bias)
+
+
+def write_review_model(model, path):
+    """Write what `review_model` returns as a script, which a page can load from a server and from a file alike."""
+    text = f"globalThis.hmlibReviewModel = {json.dumps(model, separators=(',', ':'))};\n"
+    if len(text.encode()) > MOST_BYTES:
+        raise ValueError(
+            f"The model takes {len(text.encode())} bytes: expected at most {MOST_BYTES}. Keep fewer words."
+        )
+    Path(path).write_text(text, encoding="utf-8")
+
+
+EXAMPLES = (
+    ("praise", "A wonderful film. The story is moving, the actors are brilliant, and I loved every minute of it."),
+    ("blame", "What a waste of time. The plot is boring, the acting is awful, and the jokes are not funny at all."),
+    ("mixed", "Great actors and a beautiful score, but the ending was boring, predictable and a bit too long."),
+    ("negation", "Not bad, not boring: I did not expect to enjoy it, and I never looked at my watch."),
+    ("unknown words", "The quixotipped hero of Grumblewick is great, whatever a quixotipped hero may be."),
+)
+
+
+class ReviewExplorer(anywidget.AnyWidget):
+    """Type a review: its words gather layer by layer, the mean is judged, and words can be left out.
+
+    >>> ReviewExplorer()
+    ReviewExplorer('A wonderful film. The story...')
+
+    model  a HardmaxClassifier with d = 2, or what `review_model` returns: for JupyterLab. A page of the book loads the
+           file beside it, when it is asked to
+    """
+
+    _esm = source("hardmax.js", "live.js", "reviews.js")
+    _css = source("live.css")
+    text = traitlets.Unicode().tag(sync=True)
+    examples = traitlets.List().tag(sync=True)
+    file = traitlets.Unicode("review-model.js").tag(sync=True)
+
+    def __init__(self, model=None, text=EXAMPLES[0][1]):
+        super().__init__(text=text, examples=[list(example) for example in EXAMPLES])
+        self._model = model if model is None or isinstance(model, dict) else review_model_of(model)
+        self.on_msg(self._answer)
+
+    def _answer(self, _, message, buffers):
+        if message == {"load": True}:
+            self.send({"model": self._model})
+
+    def __repr__(self):
+        return f"ReviewExplorer({self.text[:27] + '...'!r})"
