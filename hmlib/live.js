@@ -59,16 +59,17 @@ function animate(root, canvas, work) {
   return { ask, stop };
 }
 
-/** A star with five points, or a regular polygon, or a circle. */
+/** Add to the path a star with five points, a regular polygon or a circle. */
 function mark(pen, shape, [x, y], r) {
-  pen.beginPath();
-  if (shape === "circle") pen.arc(x, y, r, 0, 2 * Math.PI);
-  else {
+  if (shape === "circle") {
+    pen.moveTo(x + r, y);
+    pen.arc(x, y, r, 0, 2 * Math.PI);
+  } else {
     const corners = { star: 10, triangle: 3, diamond: 4, square: 4, pentagon: 5 }[shape];
     const turn = shape === "square" ? Math.PI / 4 : 0;
     for (let i = 0; i < corners; i++) {
       const far = shape === "star" && i % 2 ? 0.42 * r : r, angle = (2 * Math.PI * i) / corners + turn;
-      pen.lineTo(x + far * Math.sin(angle), y - far * Math.cos(angle));
+      pen[i ? "lineTo" : "moveTo"](x + far * Math.sin(angle), y - far * Math.cos(angle));
     }
     pen.closePath();
   }

@@ -219,8 +219,9 @@ function render({ model, el }) {
 
   // The plane: from tokens to pixels and back.
   let dragging = null;
-  const scale = () => Math.min(canvas.clientWidth, canvas.clientHeight) / 2 / reach;
-  const pixel = ([x, y]) => [canvas.clientWidth / 2 + x * scale(), canvas.clientHeight / 2 - y * scale()];
+  let width = 1, height = 1; // measured once a frame: asking the page is slow
+  const scale = () => Math.min(width, height) / 2 / reach;
+  const pixel = ([x, y]) => [width / 2 + x * scale(), height / 2 - y * scale()];
   const plane = (event) => {
     const box = canvas.getBoundingClientRect();
     return [(event.clientX - box.left - box.width / 2) / scale(), (box.top + box.height / 2 - event.clientY) / scale()];
@@ -288,7 +289,8 @@ function render({ model, el }) {
 
   // The picture.
   function draw() {
-    const sharp = canvas.width / canvas.clientWidth, { clientWidth: width, clientHeight: height } = canvas, c = colours(root), state = shown();
+    ({ clientWidth: width, clientHeight: height } = canvas);
+    const sharp = canvas.width / width, c = colours(root), state = shown();
     pen.setTransform(sharp, 0, 0, sharp, 0, 0);
     pen.fillStyle = c.ground;
     pen.fillRect(0, 0, width, height);
@@ -327,6 +329,7 @@ function render({ model, el }) {
       line(c.orange, 1.5, end.certified ? [] : [3, 4]);
       pen.stroke();
       for (const { point, face } of K.S) {
+        pen.beginPath();
         mark(pen, face.length > 1 ? "square" : "circle", pixel(point), face.length > 1 ? 6 : 11);
         line(face.length > 1 ? c.ink : c.orange, 1);
         if (face.length > 1) fill(c.green, 1);
@@ -353,7 +356,9 @@ function render({ model, el }) {
       T.forEach((z, i) => (pen.moveTo(...pixel(z)), pen.lineTo(...pixel(end.tokens[first[i]]))));
       pen.stroke();
       line(c.ink, 1.3, end.certified ? [] : [2, 2]);
-      T.forEach((_, i) => (mark(pen, "diamond", pixel(end.tokens[first[i]]), 6), pen.stroke()));
+      pen.beginPath();
+      T.forEach((_, i) => mark(pen, "diamond", pixel(end.tokens[first[i]]), 6));
+      pen.stroke();
     }
     if (show.has("trails") && k) {
       line(c.blue, 0.8);
@@ -390,19 +395,26 @@ function render({ model, el }) {
       pen.stroke();
       pen.globalAlpha = 1;
     }
-    const r = n > 100 ? 3 : 5.5, stars = [];
-    line(c.ink, 0.8);
-    T.forEach((z, i) => {
+    const r = n > 100 ? 3 : 5.5, stars = [], alike = new Map(); // tokens of one look are one path
+    T.forEach((_, i) => {
       if (leads(i)) return stars.push(i);
-      mark(pen, look(i)[1], pixel(z), look(i)[1] === "circle" ? r : 1.25 * r);
-      fill(c[look(i)[0]], 1);
-      if (n <= 100) pen.stroke();
+      if (!alike.has(look(i))) alike.set(look(i), []);
+      alike.get(look(i)).push(i);
     });
+    line(c.ink, n > 100 ? 0.4 : 0.8);
+    for (const [[colour, shape], members] of alike) {
+      pen.beginPath();
+      for (const i of members) mark(pen, shape, pixel(T[i]), shape === "circle" ? r : 1.25 * r);
+      fill(c[colour], 1);
+      pen.stroke();
+    }
     for (const i of stars) {
+      pen.beginPath();
       mark(pen, "star", pixel(T[i]), 11);
       fill(tree ? c[look(i)[0]] : c.orange, 1);
       pen.stroke();
     }
+    pen.beginPath();
     mark(pen, "circle", pixel(T[of[chosen]]), 13);
     line(c.ink, 2);
     pen.stroke();
@@ -467,7 +479,7 @@ print("certified:", end.certified, "at layer", end.settled_at)
   let stale = true;
   const frames = animate(root, canvas, (now) => {
     if (playing) {
-      const at = Math.min((now - playing) / SPEED, last()), next = still.matches ? Math.floor(at) : at;
+      const at = Math.min(Math.max(layer, (now - playing) / SPEED), last()), next = still.matches ? Math.floor(at) : at;
       if (Math.floor(next) !== Math.floor(layer)) {
         model.set("layer", Math.floor(next));
         save();
@@ -485,23 +497,24 @@ print("certified:", end.certified, "at layer", end.settled_at)
   });
   function controls() {
     const k = Math.floor(layer), set = (node, name, value) => node[name] !== value && (node[name] = value);
-    layerDial.max = last();
+    const attribute = (node, name, value) => node.getAttribute(name) !== String(value) && node.setAttribute(name, value);
+    set(layerDial, "max", String(last()));
     set(layerDial, "value", String(k));
     set(layerShown, "textContent", String(k));
     set(alphaDial, "value", String(positionOf(alpha)));
     set(alphaShown, "textContent", String(Number(alpha.toPrecision(4))));
-    alphaDial.setAttribute("aria-valuetext", `alpha ${alpha}`);
+    attribute(alphaDial, "aria-valuetext", `alpha ${alpha}`);
     set(play, "textContent", playing ? "Pause" : "Play");
     const called = model.get("preset"), named = JSON.stringify(presets[called]?.tokens) === JSON.stringify(Z) ? called : "";
     set(preset, "value", named);
     set(about, "textContent", presets[named]?.about ?? "");
-    which.max = Z.length;
+    set(which, "max", String(Z.length));
     for (const [input, value] of [[which, chosen + 1], [place[0], Z[chosen][0]], [place[1], Z[chosen][1]]])
       if (Number(input.value) !== value) input.value = value;
     set(matrix, "textContent", A ? `A = [[${A[0].join(", ")}], [${A[1].join(", ")}]]` : "A = I");
     const { angle, first, second } = ellipse, degrees = Math.round((((angle * 180) / Math.PI) % 180 + 180) % 180);
     for (const [name, value] of Object.entries({ rx: 30 * first, ry: 30 * second, transform: `rotate(${(-angle * 180) / Math.PI})` }))
-      outline.setAttribute(name, value);
+      attribute(outline, name, value);
     handles.forEach((handle, axis) => {
       const length = axis ? second : first, turned = angle + (axis * Math.PI) / 2;
       const about = { cx: 30 * length * Math.cos(turned), cy: -30 * length * Math.sin(turned) };
@@ -510,11 +523,11 @@ print("certified:", end.certified, "at layer", end.settled_at)
       about["aria-valuemin"] = axis ? 0.4 : 0;
       about["aria-valuemax"] = axis ? 2.5 : 180;
       about["aria-valuetext"] = `turned by ${degrees} degrees, length ${length.toFixed(2)}`;
-      for (const [name, value] of Object.entries(about)) handle.setAttribute(name, value);
+      for (const [name, value] of Object.entries(about)) attribute(handle, name, value);
     });
     const said = words();
     set(says, "textContent", said);
-    canvas.setAttribute("aria-label", `Plane with ${Z.length} tokens, token ${chosen + 1} chosen. Keys: see below.`);
+    attribute(canvas, "aria-label", `Plane with ${Z.length} tokens, token ${chosen + 1} chosen. Keys: see below.`);
     announce(said);
   }
   function refresh() {

@@ -240,6 +240,19 @@ def review_model_of(classifier):
     return review_model(classifier.vocabulary.words[1:], E, alpha, classifier.depth, weight, bias)
 
 
+def load_review_model(path):
+    """`review_model` from results: a safetensors file, and beside it a JSON file with the words and the depth."""
+    from safetensors.numpy import load_file
+
+    path = Path(path)
+    stored, about = load_file(path), json.loads(path.with_suffix(".json").read_text())
+    words, numbers = about["words"][1:], {name: stored[name].item() for name in ("alpha", "bias")}
+    note = f"{len(words):,} words, d = 2, alpha = {numbers['alpha']:.4g}, {about['depth']} layers."
+    return review_model(
+        words, stored["embedding"][1:], depth=about["depth"], weight=stored["weight"], about=note, **numbers
+    )
+
+
 def write_review_model(model, path):
     """Write what `review_model` returns as a script, which a page can load from a server and from a file alike."""
     text = f"globalThis.hmlibReviewModel = {json.dumps(model, separators=(',', ':'))};\n"
@@ -265,8 +278,8 @@ class ReviewExplorer(anywidget.AnyWidget):
     >>> ReviewExplorer()
     ReviewExplorer('A wonderful film. The story...')
 
-    model  a HardmaxClassifier with d = 2, or what `review_model` returns: for JupyterLab. A page of the book loads the
-           file beside it, when it is asked to
+    model  for JupyterLab: a HardmaxClassifier with d = 2, or what `review_model` returns. A page of the book loads the
+           file that stands beside it, when it is asked to
     """
 
     _esm = source("hardmax.js", "live.js", "reviews.js")

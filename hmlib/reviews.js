@@ -157,6 +157,7 @@ function render({ model, el }) {
     pen.globalAlpha = 1;
     T.forEach((z, i) => {
       if (leads.has(i)) return;
+      pen.beginPath();
       mark(pen, "circle", pixel(z), 3.5 + Math.min(4, weights[i] - 1));
       pen.fillStyle = c.sky;
       pen.fill();
@@ -170,12 +171,14 @@ function render({ model, el }) {
     };
     if (names.length <= 25 && layer === 0) T.forEach((z, i) => leads.has(i) || label(names[i], z));
     for (const i of leads) {
+      pen.beginPath();
       mark(pen, "star", pixel(T[i]), 10);
       pen.fillStyle = c.green;
       pen.fill();
       stroke(c.ink, 1);
       label(names[i], T[i], true);
     }
+    pen.beginPath();
     mark(pen, "triangle", pixel(mean), 10);
     pen.fillStyle = c.ink;
     pen.fill();

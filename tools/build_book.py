@@ -32,9 +32,19 @@ def main():
         sys.exit("The book was not built: see the first warning or error above.")
     if not INDEX.exists():
         sys.exit(f"Jupyter Book reported success but there is no {INDEX}.")
+    write_model(INDEX.parent / "_static")
     for page in INDEX.parent.rglob("*.html"):
         page.write_text(finished(page.read_text(encoding="utf-8")), encoding="utf-8")
     print(f"\nThe book is here: {INDEX.as_uri()}")
+
+
+def write_model(folder):
+    """The trained model that chapter 4 loads when a reader asks for it."""
+    stored = ROOT / "results" / "sentiment_model.safetensors"
+    if stored.exists():
+        from hmlib.playground import load_review_model, write_review_model
+
+        write_review_model(load_review_model(stored), folder / "review-model.js")
 
 
 def finished(page):
@@ -49,7 +59,10 @@ def finished(page):
 MENDED = (
     (r'(<button class="btn search-button-field[^>]*) title="Search" aria-label="Search"', r"\1"),
     (r'(<i class="theme-switch [^>]*) title="[^"]*"', r"\1"),
-    (r'<div class="sidebar-primary-item">(?=\s*<a class="navbar-brand logo")', '<div class="sidebar-primary-item" role="navigation" aria-label="Front page">'),
+    (
+        r'<div class="sidebar-primary-item">(?=\s*<a class="navbar-brand logo")',
+        '<div class="sidebar-primary-item" role="navigation" aria-label="Front page">',
+    ),
 )
 
 
