@@ -236,7 +236,7 @@ def review_model_of(classifier):
         raise ValueError("Expected a classifier with A = None and padding = 'mask' that carries model.vocabulary.")
     E = classifier.embedding.weight.detach().numpy()[1:]
     alpha, decoder = float(_positive(classifier.raw_alpha.detach().double())), classifier.decoder
-    weight, bias = decoder.weight.detach().double().numpy()[0], float(decoder.bias)
+    weight, bias = decoder.weight.detach().double().numpy()[0], float(decoder.bias.detach())
     return review_model(classifier.vocabulary.words[1:], E, alpha, classifier.depth, weight, bias)
 
 
