@@ -1,5 +1,9 @@
 """The built site as a reader opens it: in a browser, offline, wide and narrow, light and dark."""
 
+import shutil
+import subprocess
+import tarfile
+
 import pytest
 from browsing import PAGES, SITE, visit
 
@@ -35,4 +39,94 @@ def test_the_front_door_leads_to_the_intro(browser, server):
     page.wait_for_url("**/book/intro.html")
     assert "Hardmax transformers, exactly" in page.title()
     assert not [w for w in wrong if not w.startswith("failed")]  # the redirect may cut a request short
+    page.context.close()
+
+
+# Live figures
+
+LIVE = {"book/intro.html": "playground", "notebooks/01_geometry.html": "playground"}
+LIVE |= {"notebooks/02_convergence.html": "playground", "notebooks/03_leaders.html": "playground"}
+LIVE |= {"notebooks/04_sentiment.html": "reviews"}
+
+
+@pytest.mark.parametrize(("path", "name"), LIVE.items())
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_live_figures_are_alive(browser, path, name, scheme):
+    """From a file, and after a figure that stands still, for those who have no JavaScript."""
+    page, wrong = visit(browser, f"file://{SITE}/{path}", color_scheme=scheme)
+    figure = page.locator(f"[data-live={name}]").first
+    figure.wait_for()
+    before = "f => [...document.querySelectorAll('.bd-article img')].some(i => i.compareDocumentPosition(f) & 4)"
+    assert figure.evaluate(before), "no figure before it"
+    if name == "playground":
+        text = figure.locator(".hm-status")
+        page.wait_for_function("document.querySelector('.hm-status').textContent.includes('Certified')")
+        figure.get_by_label("Layer").focus()
+        page.keyboard.press("End")
+        page.wait_for_function("document.querySelector('.hm-status').textContent.startsWith('Layer 30')")
+        assert "Certified" in text.inner_text()
+    else:
+        figure.get_by_label("Your review").fill("a boring film")
+        assert figure.locator(".hm-chip").all_inner_texts() == ["boring", "film"]
+        if (SITE / "_static" / "review-model.js").exists():
+            figure.get_by_role("button", name="Load the model").click()
+            page.locator("[data-live=reviews][data-loaded]").wait_for()
+            figure.locator(".hm-status", has_text="% sure").wait_for()
+    assert wrong == []
+    page.context.close()
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_a_page_is_light(path):
+    assert (SITE / path).stat().st_size < 500_000
+
+
+def test_the_front_page_is_alive_within_a_screen(browser, server):
+    page, wrong = visit(browser, f"{server}/book/intro.html", viewport={"width": 1400, "height": 1000})
+    assert page.locator("[data-live=playground]").bounding_box()["y"] < 1000
+    assert wrong == []
+    page.context.close()
+
+
+# The policy, and access for everyone
+
+
+def test_scripts_that_are_not_the_books_do_not_run(browser, server):
+    page, _ = visit(browser, f"{server}/book/notation.html")
+    page.evaluate("""() => {
+      const script = document.createElement("script");
+      script.textContent = "window.ran = 1";
+      document.body.append(script);
+      document.body.insertAdjacentHTML("beforeend", "<img src=x onerror='window.ran = 1'>");
+    }""")
+    page.wait_for_timeout(300)
+    assert page.evaluate("window.ran") is None
+    policies = page.locator("meta[http-equiv=Content-Security-Policy]")
+    assert policies.count() == 1 and "unsafe-inline" not in policies.get_attribute("content").split("style-src")[0]
+    page.context.close()
+
+
+@pytest.fixture(scope="module")
+def axe():
+    """axe-core, fetched once with npm; it is not part of the project."""
+    package = SITE.parent / "axe-core-4.14.0.tgz"
+    if not package.exists():
+        npm = shutil.which("npm")
+        fetched = npm and subprocess.run([npm, "pack", "axe-core@4.14.0"], cwd=package.parent, capture_output=True)
+        if not fetched or fetched.returncode:
+            pytest.skip("axe-core cannot be had: install npm, and have its registry within reach")
+    with tarfile.open(package) as files:
+        return files.extractfile("package/axe.min.js").read().decode()
+
+
+@pytest.mark.parametrize("path", PAGES)
+@pytest.mark.parametrize(("scheme", "width"), [("light", 1200), ("dark", 400)])
+def test_axe_finds_nothing(browser, server, axe, path, scheme, width):
+    size = {"width": width, "height": 900}
+    page, _ = visit(browser, f"{server}/{path}", viewport=size, color_scheme=scheme, bypass_csp=True)
+    page.evaluate(axe)
+    found = page.evaluate("axe.run()")["violations"]
+    serious = [(v["id"], v["nodes"][0]["html"]) for v in found if v["impact"] in ("serious", "critical")]
+    assert serious == []
+    assert "region" not in [v["id"] for v in found]
     page.context.close()
