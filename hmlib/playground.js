@@ -103,6 +103,7 @@ function render({ model, el }) {
         "Insert adds a token, Delete removes the chosen one, [ and ] go through the layers, Space plays. " +
         "On the ellipse: drag the handles, or focus one and use the arrow keys.")))));
   root.dataset.live = "playground";
+  root.dataset.lmSuppressShortcuts = "true"; // else JupyterLab takes arrows and letters for its own
   el.append(root);
 
   // Changes. Whoever causes one, it goes through here: the traits, the dials, the picture.
@@ -283,7 +284,6 @@ function render({ model, el }) {
     }[event.key.length === 1 ? event.key.toLowerCase() : event.key];
     if ((!way && !does) || event.ctrlKey || event.metaKey || event.altKey) return;
     event.preventDefault();
-    event.stopPropagation(); // JupyterLab has uses of its own for single letters
     way ? put(chosen, Z[chosen].map((x, c) => x + pace * way[c])) : does();
   });
 
