@@ -10,6 +10,7 @@ function h(tag, about = {}, ...children) {
     else if (name in node && !tag.includes(":")) node[name] = value;
     else node.setAttribute(name, value);
   }
+  node.dataset.lmSuppressShortcuts = "true"; // else JupyterLab takes arrows and letters for its own
   node.append(...children);
   return node;
 }

@@ -103,7 +103,6 @@ function render({ model, el }) {
         "Insert adds a token, Delete removes the chosen one, [ and ] go through the layers, Space plays. " +
         "On the ellipse: drag the handles, or focus one and use the arrow keys.")))));
   root.dataset.live = "playground";
-  root.dataset.lmSuppressShortcuts = "true"; // else JupyterLab takes arrows and letters for its own
   el.append(root);
 
   // Changes. Whoever causes one, it goes through here: the traits, the dials, the picture.

@@ -66,7 +66,6 @@ function render({ model, el }) {
         field("Layer", slider, shownLayer), h("div", { className: "hm-row" }, play, back),
         h("p", {}, "Press a word to leave it out; a word with a question mark is unknown to the model."), chips)));
   root.dataset.live = "reviews";
-  root.dataset.lmSuppressShortcuts = "true"; // else JupyterLab takes arrows and letters for its own
   el.append(root);
 
   // The model: from the kernel in JupyterLab; in a page as a script, which works from a file too.
