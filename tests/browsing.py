@@ -27,6 +27,6 @@ def visit(browser, address, **context):
     page.on("requestfailed", lambda r: wrong.append(f"failed: {r.url}"))
     page.on("response", lambda r: r.status < 400 or wrong.append(f"{r.status}: {r.url}"))
     page.on("console", lambda m: m.type in ("error", "warning") and wrong.append(f"console: {m.text}"))
-    page.on("pageerror", lambda e: wrong.append(f"error: {e}"))
+    page.on("pageerror", lambda e: wrong.append(f"error: {e.stack}"))
     page.goto(address, wait_until="networkidle")
     return page, wrong

@@ -55,8 +55,9 @@ def finished(page):
     return re.sub(r"(<head>|^(?=<meta http-equiv=.Refresh))", lambda m: m[0] + policy(page), page, count=1)
 
 
-# What the theme leaves to be desired: what these buttons say is not what they show, and the logo is in no landmark.
+# What others leave to be desired: what these buttons say is not what they show, and the logo is in no landmark.
 MENDED = (
+    ('<div role="list" class="citation-list">', '<div class="citation-list">'),  # its entries are no items of a list
     (r'(<button class="btn search-button-field[^>]*) title="Search" aria-label="Search"', r"\1"),
     (r'(<i class="theme-switch [^>]*) title="[^"]*"', r"\1"),
     (
