@@ -185,7 +185,7 @@ function render({ model, el }) {
     stroke(c.ground, 1.5);
   }
   function words() {
-    if (!net) return "The words are cut as the model would. Load it to see them gather and be judged.";
+    if (!net) return "These are the words of the text; the model will drop some. Load it to see them gather and be judged.";
     if (!said.tokens) return "The model knows none of these words, so there is nothing to judge.";
     const votes = [...said.shares].sort((p, q) => Math.abs(q[1]) - Math.abs(p[1])).slice(0, 6);
     const gathered = votes.map(([r, share]) => `${said.names[r]} ${share > 0 ? "+" : "−"}${Math.abs(share).toFixed(2)}`);
