@@ -15,11 +15,14 @@ from hmlib.limits import Limit, leaders, limit
 LATER = {
     "reviews": ("Vocabulary", "load_reviews", "preprocess"),
     "classifier": ("HardmaxClassifier", "explain", "train"),
+    "playground": ("Playground", "ReviewExplorer"),
 }
 
 __all__ = [
     "HardmaxClassifier",
     "Limit",
+    "Playground",
+    "ReviewExplorer",
     "Trajectory",
     "Vocabulary",
     "attention_sets",

@@ -30,9 +30,7 @@ def main(arguments=None):
         print(*(f"{'done' if task.name in done else 'to do':6} {task.name}" for task in tasks), sep="\n")
         return
     done = graph.run(tasks, folder, given.scheduler, given.workers)
-    if given.tasks != ["*"]:
-        print(f"{len(done)} tasks are done. Without --tasks, the study writes its results once all are.")
-        return
+    print(f"{len(done)} of the study's {len(study.tasks())} tasks are done here.")
     command = shlex.join(["python", "-m", "studies", *(sys.argv[1:] if arguments is None else arguments)])
     for file in study.write(done, given.results, command):
         print(f"wrote {file}")

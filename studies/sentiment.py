@@ -347,8 +347,18 @@ SWITCHES = {  # the paper's protocol at d = 16, where its best test epoch comes 
 
 
 def write(done, folder, command):
-    """results/sentiment.json, and the model of chapter 4's live figure; both say where they come from."""
-    facts = {name: found for name, (found, _) in done.items()}
+    """What the tasks that are done allow: the model of chapter 4's live figure, and results/sentiment.json."""
+    facts, files = {name: found for name, (found, _) in done.items()}, []
+    of = provenance(command, {name: SHA256[name] for name in ("kaggle", "official", "published")}, list(MORE_SEEDS))
+    of["commits_of_tasks"] = sorted({found["commit"] for found in facts.values()})
+    if f"{LIVE} 0" in done:
+        model = {name: value.float().contiguous() for name, value in done[f"{LIVE} 0"][1].items()}
+        about = {"task": f"{LIVE} 0", "depth": 3, "style": "plain", "length": 128, "words": encoded("128").words}
+        files += [folder / "sentiment_model.safetensors", folder / "sentiment_model.json"]
+        write_whole(files[0], save(model))
+        write_json(about | {"provenance": of}, files[1])
+    if not {task.name for task in tasks()} <= set(done):
+        return files
 
     def over(name, seeds):
         """One list for the seeds, for each number of a family of tasks."""
@@ -384,15 +394,9 @@ def write(done, folder, command):
         "worth": {name: _plain(facts[f"leaders worth, {name}"]) for name in ("published", *INTERPRETED)},
         "switches": {what: _columns(facts[f"switch {what}"]["epochs"]) for what in SWITCHES},
     }
-    of = provenance(command, {name: SHA256[name] for name in ("kaggle", "official", "published")}, list(MORE_SEEDS))
-    of["commits_of_tasks"] = sorted({found["commit"] for found in facts.values()})
-    model = {name: value.float().contiguous() for name, value in done[f"{LIVE} 0"][1].items()}
-    words = encoded("128").words
-    write_whole(folder / "sentiment_model.safetensors", save(model))
-    about = {"task": f"{LIVE} 0", "depth": 3, "style": "plain", "length": 128, "words": words, "provenance": of}
-    write_json(about, folder / "sentiment_model.json")
-    write_json(_rounded(result) | {"provenance": of}, folder / "sentiment.json")
-    return [folder / name for name in ("sentiment.json", "sentiment_model.safetensors", "sentiment_model.json")]
+    files.append(folder / "sentiment.json")
+    write_json(_rounded(result) | {"provenance": of}, files[-1])
+    return files
 
 
 BETTER = ("scores", "second stage alone", "circle .001", "circle .003")

@@ -1,67 +1,14 @@
 """The built site as a reader opens it: in a browser, offline, wide and narrow, light and dark."""
 
-import functools
 import shutil
-import threading
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
+import subprocess
+import tarfile
 
 import pytest
-
-SITE = Path(__file__).resolve().parent.parent / "_build" / "html"
-BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-PAGES = sorted(str(p.relative_to(SITE)) for folder in ("book", "notebooks") for p in SITE.glob(f"{folder}/*.html"))
+from browsing import PAGES, SITE, visit
 
 if not PAGES:
     pytest.skip("the site is not built: run `make book` first", allow_module_level=True)
-if not BROWSER:
-    pytest.skip(
-        "no Chromium on this machine: install it, for instance with `apt-get install chromium`", allow_module_level=True
-    )
-playwright = pytest.importorskip("playwright.sync_api")
-
-
-@pytest.fixture(scope="module")
-def browser():
-    flags = [
-        "--no-sandbox",
-        "--disable-gpu",
-        "--disable-background-networking",
-        "--disable-component-update",
-        "--disable-sync",
-    ]
-    with playwright.sync_playwright() as p:
-        browser = p.chromium.launch(executable_path=BROWSER, args=flags)
-        yield browser
-        browser.close()
-
-
-@pytest.fixture(scope="module")
-def server():
-    class Quiet(SimpleHTTPRequestHandler):
-        def log_message(self, *args):
-            pass
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=SITE)) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        yield f"http://127.0.0.1:{server.server_port}"
-        server.shutdown()
-
-
-def visit(browser, address, **context):
-    """Open a page; return it and what went wrong on the way: requests that leave the site, errors, missing files."""
-    home = "/".join(address.split("/")[:3])
-    page = browser.new_context(**context).new_page()
-    wrong = []
-    page.on(
-        "request", lambda r: r.url.startswith((home, "data:", "blob:")) or wrong.append(f"leaves the site: {r.url}")
-    )
-    page.on("requestfailed", lambda r: wrong.append(f"failed: {r.url}"))
-    page.on("response", lambda r: r.status < 400 or wrong.append(f"{r.status}: {r.url}"))
-    page.on("console", lambda m: m.type in ("error", "warning") and wrong.append(f"console: {m.text}"))
-    page.on("pageerror", lambda e: wrong.append(f"error: {e}"))
-    page.goto(address, wait_until="networkidle")
-    return page, wrong
 
 
 @pytest.mark.parametrize("path", PAGES)
@@ -92,4 +39,93 @@ def test_the_front_door_leads_to_the_intro(browser, server):
     page.wait_for_url("**/book/intro.html")
     assert "Hardmax transformers, exactly" in page.title()
     assert not [w for w in wrong if not w.startswith("failed")]  # the redirect may cut a request short
+    page.context.close()
+
+
+# Live figures
+
+LIVE = {"book/intro.html": "playground", "notebooks/01_geometry.html": "playground"}
+LIVE |= {"notebooks/02_convergence.html": "playground", "notebooks/03_leaders.html": "playground"}
+LIVE |= {"notebooks/04_sentiment.html": "reviews"}
+
+
+@pytest.mark.parametrize(("path", "name"), LIVE.items())
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_live_figures_are_alive(browser, path, name, scheme):
+    """From a file, and after a figure that stands still, for those who have no JavaScript."""
+    page, wrong = visit(browser, f"file://{SITE}/{path}", color_scheme=scheme)
+    figure = page.locator(f"[data-live={name}]").first
+    figure.wait_for()
+    before = "f => [...document.querySelectorAll('.bd-article img')].some(i => i.compareDocumentPosition(f) & 4)"
+    assert figure.evaluate(before), "no figure before it"
+    if name == "playground":
+        text = figure.locator(".hm-status")
+        text.filter(has_text="Certified").wait_for()
+        figure.get_by_label("Layer").focus()
+        page.keyboard.press("End")
+        text.filter(has_text="Layer 30.").wait_for()
+    else:
+        figure.get_by_label("Your review").fill("a boring film")
+        assert figure.locator(".hm-chip").all_inner_texts() == ["boring", "film"]
+        if (SITE / "_static" / "review-model.js").exists():
+            figure.get_by_role("button", name="Load the model").click()
+            page.locator("[data-live=reviews][data-loaded]").wait_for()
+            figure.locator(".hm-status", has_text="% sure").wait_for()
+    assert wrong == []
+    page.context.close()
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_a_page_is_light(path):
+    assert (SITE / path).stat().st_size < 500_000
+
+
+def test_the_front_page_is_alive_within_a_screen(browser, server):
+    page, wrong = visit(browser, f"{server}/book/intro.html", viewport={"width": 1400, "height": 1000})
+    assert page.locator("[data-live=playground]").bounding_box()["y"] < 1000
+    assert wrong == []
+    page.context.close()
+
+
+# The policy, and access for everyone
+
+
+def test_scripts_that_are_not_the_books_do_not_run(browser, server):
+    page, _ = visit(browser, f"{server}/book/notation.html")
+    page.evaluate("""() => {
+      const script = document.createElement("script");
+      script.textContent = "window.ran = 1";
+      document.body.append(script);
+      document.body.insertAdjacentHTML("beforeend", "<img src=x onerror='window.ran = 1'>");
+    }""")
+    page.wait_for_timeout(300)
+    assert page.evaluate("window.ran") is None
+    policies = page.locator("meta[http-equiv=Content-Security-Policy]")
+    assert policies.count() == 1 and "unsafe-inline" not in policies.get_attribute("content").split("style-src")[0]
+    page.context.close()
+
+
+@pytest.fixture(scope="module")
+def axe():
+    """axe-core, fetched once with npm; it is not part of the project."""
+    package = SITE.parent / "axe-core-4.14.0.tgz"
+    if not package.exists():
+        npm = shutil.which("npm")
+        fetched = npm and subprocess.run([npm, "pack", "axe-core@4.14.0"], cwd=package.parent, capture_output=True)
+        if not fetched or fetched.returncode:
+            pytest.skip("axe-core cannot be had: install npm, and have its registry within reach")
+    with tarfile.open(package) as files:
+        return files.extractfile("package/axe.min.js").read().decode()
+
+
+@pytest.mark.parametrize("path", PAGES)
+@pytest.mark.parametrize(("scheme", "width"), [("light", 1200), ("dark", 400)])
+def test_axe_finds_nothing(browser, server, axe, path, scheme, width):
+    size = {"width": width, "height": 900}
+    page, _ = visit(browser, f"{server}/{path}", viewport=size, color_scheme=scheme, bypass_csp=True)
+    page.evaluate(axe)
+    found = page.evaluate("axe.run()")["violations"]
+    serious = [(v["id"], v["nodes"][0]["html"]) for v in found if v["impact"] in ("serious", "critical")]
+    assert serious == []
+    assert "region" not in [v["id"] for v in found]
     page.context.close()

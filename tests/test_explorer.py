@@ -1,0 +1,225 @@
+"""The review explorer: the page's words, leaders and verdicts against hmlib, on 1,000 reviews; then as a reader uses it."""
+
+import json
+import re
+
+import numpy as np
+import pytest
+import torch
+from browsing import ROOT, visit
+from live import page as live_page
+
+from hmlib import HardmaxClassifier, ReviewExplorer, Vocabulary, explain, load_reviews, playground, preprocess, simulate
+from hmlib.reviews import preprocess_all
+
+DEPTH = 3
+IN_THE_PAGE = """
+async ([source, stored, texts, left]) => {
+  const H = await import(URL.createObjectURL(new Blob([source], { type: "text/javascript" })));
+  const net = H.unpack(stored);
+  return texts.map((text) => {
+    const words = H.plain(text, net.stop), e = H.explain(net, words);
+    const without = left ? e.names.map((word) => H.explain(net, words, new Set([word])).logit ?? null) : [];
+    return { words, names: e.names, unknown: e.unknown, leaders: e.leaders, logit: e.logit ?? null, weights: e.weights,
+      root: e.root, shares: e.shares ? [...e.shares] : [], last: e.tokens?.at(-1), without };
+  });
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def texts():
+    texts = load_reviews().texts[:980]
+    odd = [
+        "",
+        "<br /> ' '' 'tis O'Neill's <b>bold</b> <script>x</script>",
+        "naïve café ΣΟΦΟΣ İstanbul K ﬁlm",
+        "the and of",
+    ]
+    odd += [text.upper() for text in texts[:8]] + ["zzz " + text.replace(" ", "\n\t'") for text in texts[8:16]]
+    return texts + odd
+
+
+@pytest.fixture(scope="module")
+def model(texts):
+    """Not trained, but with the words of the reviews; one in ten is unknown."""
+    torch.manual_seed(0)
+    documents = preprocess_all(texts, "plain", progress=False)
+    vocabulary = Vocabulary(documents, most=9000)
+    model = HardmaxClassifier(len(vocabulary), dim=2, depth=DEPTH, alpha=4.0)
+    model.vocabulary = vocabulary
+    return model
+
+
+@pytest.fixture(scope="module")
+def said(browser, texts, model):
+    page = browser.new_page()
+    given = [playground.source("hardmax.js", "live.js", "reviews.js"), playground.review_model_of(model)]
+    all_ = page.evaluate(IN_THE_PAGE, [*given, texts, False])
+    few = page.evaluate(IN_THE_PAGE, [*given, texts[:40], True])
+    page.close()
+    return all_, few
+
+
+def test_words_and_ids_are_equal(texts, model, said):
+    assert len(texts) == 1000
+    for text, js in zip(texts, said[0], strict=True):
+        words = preprocess(text, "plain")
+        assert js["words"] == words
+        ids = model.vocabulary.encode(words)
+        assert js["names"] == list(dict.fromkeys(model.vocabulary.decode(ids)))
+        assert js["unknown"] == [word for word in words if word not in model.vocabulary.index]
+
+
+def test_leaders_and_verdicts_are_equal(model, said):
+    E = model.embedding.weight.detach().double().numpy()
+    v, b = model.decoder.weight.detach().double().numpy()[0], float(model.decoder.bias.detach())
+    stored = playground.review_model_of(model)
+    judged = 0
+    for js in said[0]:
+        if js["logit"] is None:
+            assert js["names"] == []
+            continue
+        path = simulate(E[[model.vocabulary.index[word] for word in js["names"]]], stored["alpha"], DEPTH)
+        assert path.leaders(DEPTH - 1).tolist() == js["leaders"]
+        assert (path.tokens[-1] == js["last"]).all()
+        logit = np.average(path.tokens[-1], axis=0, weights=js["weights"]) @ v + b
+        assert abs(logit - js["logit"]) < 1e-12
+        assert (logit > 0) == (js["logit"] > 0)
+        judged += 1
+    assert judged > 990
+
+
+def test_explanations_and_what_if_are_equal(texts, model, said):
+    for text, js in zip(texts, said[1], strict=False):
+        e = explain(model, preprocess(text, "plain"))
+        assert e.words == js["names"] and e.counts.tolist() == js["weights"]
+        assert e.root.tolist() == js["root"]
+        assert {e.words[i]: pytest.approx(share, abs=1e-12) for i, share in js["shares"]} == e.shares
+        np.testing.assert_allclose(np.array(js["without"], float), e.without, atol=1e-12)
+
+
+def test_bad_models_are_refused(model, tmp_path):
+    good = {"alpha": 1, "depth": 2, "weight": [1, 0], "bias": 0}
+    with pytest.raises(ValueError, match="There are 1 words for 2 rows: expected as many, all different"):
+        playground.review_model(["good"], [[1, 0], [0, 1]], **good)
+    with pytest.raises(ValueError, match="all different, without blanks"):
+        playground.review_model(["good film", "bad"], [[1, 0], [0, 1]], **good)
+    with pytest.raises(ValueError, match=r"embedding has shape \(1, 3\): expected points as rows of 2"):
+        playground.review_model(["good"], [[1, 0, 1]], **good)
+    with pytest.raises(ValueError, match="Expected a classifier with A = None and padding = 'mask' that carries"):
+        ReviewExplorer(HardmaxClassifier(3, dim=2))
+    many = playground.review_model([f"word{i:08}" for i in range(60_000)], np.zeros((60_000, 2)), **good)
+    with pytest.raises(ValueError, match="bytes: expected at most 1000000"):
+        playground.write_review_model(many, tmp_path / "model.js")
+
+
+def test_the_stored_model_of_the_study(tmp_path):
+    stored = ROOT / "results" / "sentiment_model.safetensors"
+    if not stored.exists():
+        pytest.skip(f"there is no {stored.name} in results: the study has not been run")
+    model = playground.load_review_model(stored)
+    playground.write_review_model(model, tmp_path / "model.js")
+    assert len(model["words"].split()) == 30_000 and (tmp_path / "model.js").stat().st_size < 1_000_000
+
+
+# As a reader
+
+
+@pytest.fixture
+def page(browser, model, tmp_path):
+    (tmp_path / "_static").mkdir()
+    playground.write_review_model(playground.review_model_of(model), tmp_path / "_static" / "review-model.js")
+    page, wrong = visit(browser, live_page(tmp_path, ReviewExplorer()))
+    page.locator("[data-live=reviews]").wait_for()
+    yield page
+    assert wrong == []
+    page.context.close()
+
+
+def status(page):
+    return page.locator(".hm-status").inner_text()
+
+
+def verdict(model, text, left=()):
+    e = explain(model, [word for word in preprocess(text, "plain") if word not in left])
+    return (
+        f"{'▲ positive' if e.logit > 0 else '▼ negative'}, {round(100 * max(e.probability, 1 - e.probability))} % sure"
+    )
+
+
+def load(page):
+    page.get_by_role("button", name="Load the model").click()
+    page.locator("[data-live=reviews][data-loaded]").wait_for()
+    page.wait_for_timeout(100)
+
+
+def test_it_is_alive_before_the_model_has_loaded(page):
+    assert page.evaluate("typeof hmlibReviewModel") == "undefined"
+    page.get_by_label("Your review").fill("A boring film")
+    assert page.locator(".hm-chip").all_inner_texts() == ["boring", "film"]
+    assert "Load it to see them gather" in status(page)
+
+
+def test_a_review_is_typed_and_a_word_left_out(page, model):
+    load(page)
+    text = "Great actors, great story, but the ending was boring. Zzzyx!"
+    page.get_by_label("Your review").fill(text)
+    page.wait_for_timeout(200)
+    assert verdict(model, text) in status(page) and "Unknown: zzzyx." in status(page)
+    assert page.locator(".hm-unknown").all_inner_texts() == ["zzzyx ?"]
+    boring = page.get_by_role("button", name="boring")
+    boring.focus()
+    page.keyboard.press("Enter")
+    page.wait_for_timeout(200)
+    assert (
+        boring.get_attribute("aria-pressed") == "true"
+        and page.evaluate("document.activeElement.textContent") == "boring"
+    )
+    assert status(page).startswith(verdict(model, text, {"boring"}))
+    assert f"Left out: boring. With all words: {verdict(model, text)}." in status(page)
+    page.get_by_role("button", name="All words again").click()
+    page.wait_for_timeout(200)
+    assert status(page).startswith(verdict(model, text)) and "Left out" not in status(page)
+
+
+def test_an_example_is_chosen_and_played(page, model):
+    load(page)
+    page.get_by_role("combobox").select_option("blame")
+    page.get_by_role("button", name="Play").click()
+    page.wait_for_function(f"document.querySelector('[data-live] output').textContent === '{DEPTH}'")
+    assert verdict(model, dict(playground.EXAMPLES)["blame"]) in status(page)
+    assert f"Layer {DEPTH}:" in page.locator("[data-live] canvas").get_attribute("aria-label")
+
+
+def test_markup_is_shown_and_not_run(page):
+    load(page)
+    page.get_by_label("Your review").fill(
+        '<img src=x onerror="window.ran = 1"> <b>great</b> \'<script>window.ran=1</script>'
+    )
+    page.wait_for_timeout(300)
+    assert page.evaluate("window.ran") is None
+    assert page.locator("[data-live] img, [data-live] b, [data-live] script").count() == 0
+
+
+def test_nothing_known_is_said(page):
+    load(page)
+    page.get_by_label("Your review").fill("qqq wwwq")
+    page.wait_for_timeout(200)
+    assert "knows none of these words" in status(page)
+
+
+def test_a_page_without_its_model_says_so(browser, tmp_path):
+    page, wrong = visit(browser, live_page(tmp_path, ReviewExplorer()))
+    page.get_by_role("button", name="Load the model").click()
+    page.get_by_text("There is no trained model beside this page.").wait_for()
+    assert all(re.search("ERR_FILE_NOT_FOUND|review-model.js", w) for w in wrong)
+    page.context.close()
+
+
+def test_the_kernel_is_asked_for_the_model(model):
+    explorer, sent = ReviewExplorer(model), []
+    explorer.send = sent.append
+    explorer._answer(explorer, {"load": True}, [])
+    explorer._answer(explorer, {"other": 1}, [])
+    assert len(sent) == 1 and json.dumps(sent[0]["model"]["depth"]) == "3"
