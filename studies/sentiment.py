@@ -356,7 +356,7 @@ def write(done, folder, command):
         about = {"task": f"{LIVE} 0", "depth": 3, "style": "plain", "length": 128, "words": encoded("128").words}
         files += [folder / "sentiment_model.safetensors", folder / "sentiment_model.json"]
         write_whole(files[0], save(model))
-        write_json(about | {"provenance": of}, files[1])
+        write_json(about | {"provenance": of | {"seeds": [0]}}, files[1])
     if not {task.name for task in tasks()} <= set(done):
         return files
 
