@@ -58,6 +58,8 @@ def finished(page):
 # What others leave to be desired: what these buttons say is not what they show, and the logo is in no landmark.
 MENDED = (
     ('<div role="list" class="citation-list">', '<div class="citation-list">'),  # its entries are no items of a list
+    # What a folded cell says of itself is its name; another one hides it from those who listen.
+    (r'<summary aria-label="Toggle hidden content">', "<summary>"),
     (r'(<button class="btn search-button-field[^>]*) title="Search" aria-label="Search"', r"\1"),
     (r'(<i class="theme-switch [^>]*) title="[^"]*"', r"\1"),
     (
