@@ -81,7 +81,7 @@ def test_all_are_classified_within_the_bounds(name, mode, N, d, classes):
         sequences, labels = labelled(name, N, d, classes, seed)
         machine = classify_exactly(sequences, labels, mode)
         assert len(machine.blocks) <= 2 * N - 1
-        assert machine.n_parameters <= 16 * N * d + 12 * N and machine.n_nonzero <= 3 * d + 16 * N
+        assert machine.n_parameters <= 16 * N * d + 9 * N and machine.n_nonzero <= 3 * d + 21 * N
         assert machine.predict(*padded(sequences)) == labels and machine.error < 1e-3
         rng = np.random.default_rng(seed)
         shuffled = [rng.permutation(np.repeat(X, 2, axis=0)) for X in sequences]
@@ -310,7 +310,8 @@ def test_interpolation(name, N):
     X = family(name, N, longest=12)
     Y = targets(X)
     machine, M = interpolate_exactly(X, Y), sum(map(len, Y))
-    assert len(machine.blocks) <= 2 * M + N and machine.n_parameters <= 8 * (2 * M + N) * (X[0].shape[1] + 2) * 2
+    d = X[0].shape[1]
+    assert len(machine.blocks) <= 2 * M + N and machine.n_parameters <= (2 * M + N) * (10 * d + 6) + 6 * d
     assert machine.error < 1e-6
     for x, y in zip(X, Y, strict=True):
         end = np.unique(machine.transform(x[::-1]).round(5) + 0.0, axis=0)
