@@ -298,7 +298,7 @@ def interpolate_exactly(inputs, outputs):
     leaders = [(j, value) for j, free in enumerate(isolated(line.P)) for _, value in free[: len(targets[j])]]
     # Each leader goes to a point of its own on a circle round 0, farther along the first axis than all that stays behind.
     size = max([line.P.max(), *(abs(y).max() for y in targets)])
-    R = line.number(2) ** math.ceil(math.log2(size) + 2)
+    R = 8 / line.power(size)
     now = {value for row in line.P for value in row}
     points = []
     for k, (_, value) in enumerate(leaders):
@@ -316,14 +316,12 @@ def interpolate_exactly(inputs, outputs):
     for k, (j, _) in enumerate(leaders):
         target = next(todo[j])
         others = now[(now != now[k]).any(1)]
-        best, direction = 0, line.axis
-        while not best:
-            for f in rng.integers(-64, 65, (16, line.d)):
-                f = line.array(f.tolist())
-                gap = min(abs(others @ f - now[k] @ f), default=R)
-                best, direction = max((best, direction), (gap / (1 + abs(f).sum()), f), key=lambda found: found[0])
-        gap = min(abs(others @ direction - now[k] @ direction), default=R)
-        line.bump("move", direction, now[k] @ direction, gap, target - now[k])
+        best = (0, ())  # the widest gap, and the direction that has it
+        while not best[0]:
+            for f in map(line.array, rng.integers(-64, 65, (16, line.d)).tolist()):
+                best = max(best, (min(abs((others - now[k]) @ f), default=R) / (1 + abs(f).sum()), tuple(f)))
+        f = line.array(best[1])
+        line.bump("move", f, now[k] @ f, best[0] * (1 + abs(f).sum()), target - now[k])
         now[k] = target
 
     machine, worst = ExactTransformer(line.blocks, None, None, None), 0
@@ -358,7 +356,10 @@ class _Line:
         counts = [Counter(names[tuple(x)] for x in X) for X in sequences]
         most = max(map(len, counts))  # shorter sequences repeat a token, with weight 0
         self.index = np.array([list(c) + [next(iter(c))] * (most - len(c)) for c in counts])
-        weights = [[self.number(k) / c.total() for k in c.values()] + [0] * (most - len(c)) for c in counts]
+        weights = [
+            [self.number(k) / len(X) for k in c.values()] + [0] * (most - len(c))
+            for c, X in zip(counts, sequences, strict=True)
+        ]
         self.weights = self.array(weights)
         self.blocks, self.strengths, self.read = [], [], None
 
@@ -383,13 +384,13 @@ class _Line:
     def separate(self, judge):
         """Choose p = <g, x> + b, then add blocks until `judge` names no pair: at most N - 1, since groups only split."""
         rng, N = np.random.default_rng(0), len(self.index)
-        nothing, size = self.array([0] * N), self._power(abs(self.tokens).max())
+        nothing, size = self.array([0] * N), self.power(abs(self.tokens).max())
         bits, best = 2 * len(self.tokens).bit_length() + 4, None
         while best is None or (self.exact and not best[0][0]):
             for g in rng.integers(-(2**bits), 2**bits, (4 if self.exact else 16, self.d)):
                 g = self.array(g.tolist()) * size
                 p = self.tokens @ g
-                unit = self._power(p.max() - p.min())
+                unit = self.power(p.max() - p.min())
                 g, p = g * unit, p * unit
                 P = (p - p.min() + 1)[self.index]
                 _, quality, pair = judge(P, nothing)
@@ -417,8 +418,8 @@ class _Line:
             self.stretch *= 1 + abs(c)
             group, quality, pair = judge(self.P, shift)
 
-    def _power(self, x):
-        """A power of 2 that takes x > 0 to about 1, within the range of floats; 1 for x = 0."""
+    def power(self, x):
+        """A power of 2 that takes x > 0 to between 1/2 and 2, within the range of floats."""
         if self.exact:
             return Fraction(2) ** (x.denominator.bit_length() - x.numerator.bit_length())
         return 2.0 ** min(480, -math.frexp(x)[1])
@@ -521,10 +522,10 @@ def _distinct(sequences, labels, mode, what="sequences", labelled="labels"):
         if labels[j] == labels[i]:
             continue
         equal = "the same tokens in the same proportions" if mode == "measure" else "the same set of tokens"
-        advice = (
-            "no transformer without positions tells them apart. Give them one label, or add positions to the tokens."
-        )
-        if mode == "set" and what == "sequences":
-            advice = 'Give them one label; where tokens repeat, mode "measure" may tell them apart; order never counts.'
+        advice = "no transformer without positions tells them apart. Give them one label, or add positions to them."
+        if mode == "set":
+            advice = 'give them one label; where tokens repeat, mode "measure" may tell them apart; order never counts.'
+        if what == "inputs":
+            advice = "give them one output, or add positions to the tokens."
         raise ValueError(f"{what} {j} and {i} have different {labelled} but hold {equal}: {advice}")
     return sorted(first.values())

@@ -39,6 +39,10 @@ def by_hand(blocks, X):
     return tokens
 
 
+def rational(X):
+    return np.array([[Fraction(x) for x in z] for z in X])
+
+
 def key(X, mode):
     rows = [tuple(x) for x in X]
     return frozenset((x, Fraction(rows.count(x), len(rows))) for x in rows) if mode == "measure" else frozenset(rows)
@@ -74,7 +78,7 @@ def labelled(name, N, d=3, classes=3, seed=0, **more):
 # The theorem
 
 
-@pytest.mark.parametrize("N, d, classes", [(1, 2, 2), (2, 2, 2), (5, 10, 5), (50, 5, 4), (200, 3, 2), (200, 10, 5)])
+@pytest.mark.parametrize("N, d, classes", [(1, 2, 2), (2, 2, 2), (5, 10, 5), (50, 5, 4), (200, 10, 5)])
 @pytest.mark.parametrize("name, mode", CASES)
 def test_all_are_classified_within_the_bounds(name, mode, N, d, classes):
     for seed in range(MANY):
@@ -91,7 +95,7 @@ def test_all_are_classified_within_the_bounds(name, mode, N, d, classes):
 @pytest.mark.parametrize("name, mode", CASES)
 def test_on_fractions_without_any_error(name, mode):
     sequences, labels = labelled(name, 30 if MANY == 1 else 60, d=2, longest=10)
-    sequences = [X.astype(object) + Fraction(0) for X in sequences]
+    sequences = [rational(X) for X in sequences]
     machine = classify_exactly(sequences, labels, mode)
     assert machine.error == 0 and len(machine.blocks) <= 2 * len(sequences) - 1
     for X, label in zip(sequences, labels, strict=True):
@@ -160,7 +164,7 @@ def test_nothing_depends_on_the_lengths():
 
 def test_long_sequences():
     rng = np.random.default_rng(0)
-    sequences = [rng.normal(size=(n, 2)) for n in (20_000, 3, 5_000)]
+    sequences = [rng.normal(size=(n, 2)) for n in (8_000, 3, 2_000)]
     for mode in ("set", "measure"):
         machine = classify_exactly(sequences, "abc", mode)
         assert [machine.predict(X) for X in sequences] == list("abc")
@@ -238,7 +242,7 @@ def test_any_scale(scale):
 def test_wrong_or_refused_never_silent():
     """Clouds that differ by ever less: classified without an error, or refused."""
     refused = 0
-    for e in range(6, 18):
+    for e in range(6, 18, 2):
         sequences = [[[0.0, 0.0], [k * 10.0**-e, 1.0], [1.0, 2.0]] for k in range(10)]
         labels = [k % 2 for k in range(10)]
         try:
@@ -246,7 +250,7 @@ def test_wrong_or_refused_never_silent():
         except ValueError as error:
             refused += 1
             assert "float64" in str(error) or e > 15
-    assert 0 < refused < 6
+    assert 0 < refused < 4
 
 
 def test_fractions_of_any_size():
@@ -262,7 +266,7 @@ def test_fractions_of_any_size():
 def test_the_margin(name, mode):
     """On fractions, with every coordinate moved by the margin itself: same labels. By fifty times as much: not always."""
     sequences, labels = labelled(name, 8, d=2, longest=6)
-    sequences = [X.astype(object) + Fraction(0) for X in sequences]
+    sequences = [rational(X) for X in sequences]
     machine, rng, wrong = classify_exactly(sequences, labels, mode), np.random.default_rng(0), 0
     for X, label in zip(sequences, labels, strict=True):
         for factor in (1, 50):
