@@ -284,7 +284,10 @@ def interpolate_exactly(inputs, outputs):
 
     def judge(P, shift):
         """Sequences moved alike share a group. There have to be as many tokens alone in each as it has targets."""
-        weakest = [free[len(y) - 1] for free, y in zip(isolated(P), targets, strict=True)]
+        # (A direction may put two tokens in one place: then there are too few, and the gap is 0.)
+        weakest = [
+            ([*free, *[(0, free[0][1])] * len(y)])[len(y) - 1] for free, y in zip(isolated(P), targets, strict=True)
+        ]
         j = min(range(len(P)), key=lambda j: weakest[j][0])
         group, owners = np.unique(shift, return_inverse=True)[1], {}
         clash = line.exact and any(owners.setdefault(v, g) != g for row, g in zip(P, group, strict=True) for v in row)
@@ -427,7 +430,7 @@ class _Line:
     def _best(self, rng, judge, shift, group, pair, bits):
         """The (score, t, c, P, shift) of the best of some blocks: t a token that only one of the pair is near to, c any."""
         atoms, best = np.unique(self.P[pair]), None
-        tells = np.array([(x := self.distance(self.P[pair], t))[0] != x[1] for t in atoms])
+        tells = np.array([(x := self.distance(self.P, t)[pair])[0] != x[1] for t in atoms])
         some = np.append(rng.permutation(atoms[tells])[:6], rng.choice(self.P.reshape(-1), 0 if self.exact else 6))
         for t in some:
             D = self.distance(self.P, t)

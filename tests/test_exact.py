@@ -64,11 +64,13 @@ def family(name, N, d=3, seed=0, longest=50):
     if name == "extremes":  # all share the tokens that are farthest out, in every direction
         far = np.vstack([np.eye(d), -np.eye(d)]) * 50
         return [np.vstack([far, rng.normal(size=(n, d)).round(4)]) for n in rng.integers(1, 20, N)]
+    if name == "balanced":  # all have the mean 0, in every direction
+        return [np.vstack([x, -x]) for x in (rng.normal(size=(n, d)).round(4) for n in rng.integers(1, 6, N))]
     return [words[[0] * k + [1]] for k in range(1, N + 1)]  # "multiplicities": the same two tokens
 
 
 CASES = [(name, mode) for name in ("random", "vocabulary", "nested", "extremes") for mode in ("set", "measure")]
-CASES.append(("multiplicities", "measure"))
+CASES += [("multiplicities", "measure"), ("balanced", "measure")]
 
 
 def labelled(name, N, d=3, classes=3, seed=0, **more):
@@ -333,6 +335,8 @@ def test_interpolation_without_any_error(X, seed):
     assert machine.error == 0 and len(machine.blocks) <= 2 * M + len(X)
     for x, y in zip(X, Y, strict=True):
         assert {tuple(z) for z in machine.transform(x)} == {tuple(z) for z in y}
+    as_floats = interpolate_exactly([x.astype(float) for x in X], [y.astype(float) for y in Y])
+    assert as_floats.error < 1e-6 and len(as_floats.blocks) <= 2 * M + len(X)
     assert {tuple(z) for z in by_hand(machine.blocks, X[0])} == {tuple(z) for z in Y[0]}
 
 
