@@ -9,6 +9,7 @@ from importlib import import_module
 
 from hmlib.attention import attention_sets, follow
 from hmlib.dynamics import Trajectory, simulate, step
+from hmlib.exact import ExactTransformer, classify_exactly, interpolate_exactly
 from hmlib.geometry import cluster_points, half_space, limit_polytope, project
 from hmlib.limits import Limit, leaders, limit
 
@@ -19,6 +20,7 @@ LATER = {
 }
 
 __all__ = [
+    "ExactTransformer",
     "HardmaxClassifier",
     "Limit",
     "Playground",
@@ -26,10 +28,12 @@ __all__ = [
     "Trajectory",
     "Vocabulary",
     "attention_sets",
+    "classify_exactly",
     "cluster_points",
     "explain",
     "follow",
     "half_space",
+    "interpolate_exactly",
     "leaders",
     "limit",
     "limit_polytope",

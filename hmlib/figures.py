@@ -585,6 +585,82 @@ def animation(explanation, model, frames=4):
     return file.getvalue()
 
 
+# Chapter 5: exact classification
+
+
+@styled
+def token_moves(panels):
+    """One layer, {title: (before, after)}: an arrow from each token (circle) to where it goes (diamond)."""
+    _, axes = plt.subplots(1, len(panels), figsize=(7.5, 2.9))
+    for ax, (title, (before, after)) in zip(axes, panels.items(), strict=True):
+        before, after = np.asarray(before, float), np.asarray(after, float)
+        _plane(ax, np.vstack([before, after]), margin=0.1)
+        for x, y in zip(before, after, strict=True):
+            _arrow(ax, x, y, INK, lw=0.8)
+        ax.plot(*after.T, "D", color=ORANGE, mec=INK, ms=9)
+        ax.plot(*before.T, "o", color=BLUE, mec=INK, ms=5)
+        ax.set_title(title, fontsize=10)
+
+
+@styled
+def stages(panels, columns=3):
+    """The tokens of some sequences at some stages, {title: [tokens of each]}: a colour and a marker for each sequence."""
+    rows = -(-len(panels) // columns)
+    _, axes = plt.subplots(rows, columns, figsize=(7.5, 2.5 * rows), squeeze=False)
+    for ax in axes.flat[len(panels) :]:
+        ax.axis("off")
+    for ax, (title, sequences) in zip(axes.flat, panels.items(), strict=False):
+        for k, (X, colour, marker) in enumerate(zip(sequences, (BLUE, ORANGE, GREEN, RED), "osD^", strict=False)):
+            X = np.asarray(X, float)
+            ax.plot(X[:, 0], X[:, 1], marker, color=colour, mfc="none", mew=1.8, ms=12 - 3 * k)
+        ax.margins(0.15)
+        if np.ptp(ax.dataLim.intervaly) < 1e-9:
+            ax.set_ylim(-0.5, 0.5)
+        ax.tick_params(labelsize=7)
+        ax.set_title(title, fontsize=10)
+
+
+@styled
+def block_counts(counts, d):
+    """Blocks and nonzero parameters against N, {family: {N: (blocks, nonzero)}}, with the bounds (dashed)."""
+    _, axes = plt.subplots(1, 2, figsize=(7.5, 3.2))
+    for (name, found), colour, marker in zip(counts.items(), (BLUE, ORANGE, GREEN, RED), "osD^", strict=False):
+        for ax, values in zip(axes, zip(*found.values(), strict=True), strict=True):
+            ax.loglog(list(found), values, marker + "-", color=colour, ms=5, lw=1, label=name)
+    N = np.array(sorted({n for found in counts.values() for n in found}))
+    for ax, bound, title in ((axes[0], 2 * N - 1, "blocks"), (axes[1], 3 * d + 21 * N, "nonzero parameters")):
+        ax.loglog(N, bound, "--", color=INK, label="bound")
+        ax.set(xlabel="sequences $N$", title=title)
+        ax.set_xticks(N, N)
+        ax.minorticks_off()
+    axes[0].legend(frameon=False, fontsize=8)
+
+
+@styled
+def territories(x, y, found, given):
+    """The class, 0 or 1, of a sequence with one token at (x, y): coloured, with what was given, {class: tokens}."""
+    _, ax = plt.subplots(figsize=(5, 4.2))
+    ax.contourf(x, y, found, [-1, 0.5, 2], colors=[SKY, ORANGE], alpha=0.35)
+    ax.contour(x, y, found, [0.5], colors=[INK], linewidths=0.8)
+    for (k, X), colour, marker in zip(given.items(), (BLUE, RED), "os", strict=True):
+        ax.plot(*np.asarray(X, float).T, marker, color=colour, mec=INK, ms=8, label=f"given, class {k}")
+    ax.legend(frameon=False, fontsize=8, loc="upper left", bbox_to_anchor=(1, 1))
+    ax.set_aspect("equal")
+
+
+@styled
+def against_bound(x, found, xlabel, ylabel, bound=None, upto=None):
+    """What was found against x (both on logarithmic axes), with a bound (dashed) or up to where it is safe (dotted)."""
+    _, ax = plt.subplots(figsize=(5.6, 3.2))
+    ax.loglog(x, found, "o-", color=BLUE, label="found")
+    if bound is not None:
+        ax.loglog(x, bound, "--", color=INK, label="bound")
+    if upto is not None:
+        ax.axvline(upto, color=ORANGE, ls=":", lw=2, label="safe up to here")
+    ax.set(xlabel=xlabel, ylabel=ylabel)
+    ax.legend(frameon=False)
+
+
 # Speed
 
 
