@@ -4,7 +4,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 EXTRAS := torch,book,test,study
 
-.PHONY: help book test lab bench refresh lint lock clean
+.PHONY: help book test lab pdf links bench refresh lint lock clean
 
 help: ## list the commands
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -17,6 +17,12 @@ test: .venv/installed ## run the suite: notebooks under strict nbval, properties
 
 lab: .venv/installed ## open JupyterLab on the notebooks
 	$(BIN)/python -m jupyterlab --notebook-dir=. --LabApp.default_url=/lab/tree/notebooks
+
+pdf: .venv/installed ## print the whole book, with Chromium
+	$(BIN)/python tools/print_book.py
+
+links: .venv/installed ## follow every link that leads out of the book
+	$(BIN)/jupyter-book build . --toc book/_toc.yml --builder linkcheck
 
 bench: .venv/installed ## measure the speed of attention and of a training step, into results/benchmarks.json
 	$(BIN)/python -m benchmarks.attention

@@ -1,5 +1,7 @@
 """The built site as a reader opens it: in a browser, offline, wide and narrow, light and dark."""
 
+import html
+import re
 import shutil
 import subprocess
 import tarfile
@@ -116,6 +118,22 @@ def axe():
             pytest.skip("axe-core cannot be had: install npm, and have its registry within reach")
     with tarfile.open(package) as files:
         return files.extractfile("package/axe.min.js").read().decode()
+
+
+def test_every_page_has_a_card_to_be_shared():
+    for path in PAGES:
+        page = (SITE / path).read_text()
+        card = dict(re.findall(r'<meta property="og:(\w+)" content="([^"]*)">', page))
+        assert set(card) >= {"title", "description", "image"}, path
+        assert 20 < len(html.unescape(card["description"])) <= 200 and "<" not in card["description"], path
+        assert (SITE / card["image"].partition("/REPO/")[2]).exists()
+
+
+def test_an_address_that_leads_nowhere_leads_back(browser, server):
+    page, wrong = visit(browser, f"{server}/404.html")
+    assert page.get_by_role("link", name="front page").get_attribute("href").startswith("https://")
+    assert page.get_by_role("heading").inner_text() == "No such page" and wrong == []
+    page.context.close()
 
 
 @pytest.mark.parametrize("path", PAGES)

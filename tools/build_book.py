@@ -12,6 +12,7 @@ import re
 import shutil
 import subprocess
 import sys
+import textwrap
 from importlib.metadata import version
 from pathlib import Path
 
@@ -33,6 +34,7 @@ def main():
     if not INDEX.exists():
         sys.exit(f"Jupyter Book reported success but there is no {INDEX}.")
     write_model(INDEX.parent / "_static")
+    (INDEX.parent / "404.html").write_text(NOT_FOUND.format(address=address()), encoding="utf-8")
     for page in INDEX.parent.rglob("*.html"):
         page.write_text(finished(page.read_text(encoding="utf-8")), encoding="utf-8")
     print(f"\nThe book is here: {INDEX.as_uri()}")
@@ -47,10 +49,53 @@ def write_model(folder):
         write_review_model(load_review_model(stored), folder / "review-model.js")
 
 
+NOT_FOUND = """<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<link rel="icon" href="data:,">
+<title>No such page &#8212; Hardmax transformers, exactly</title>
+<style>:root {{ color-scheme: light dark; font: 1.1rem/1.6 sans-serif; }} main {{ max-width: 32em; margin: 15vh auto; padding: 1em; }}</style>
+</head>
+<body>
+<main>
+<h1>No such page</h1>
+<p>Tokens that follow this link converge to nothing. The book begins at its <a href="{address}">front page</a>,
+and has a <a href="{address}search.html">search</a>.</p>
+</main>
+</body>
+</html>
+"""
+
+
+def address():
+    """Where the site will stand: the pages of the repository that _config.yml names."""
+    owner, name = re.search(r"url: https://github.com/(\S+)/(\S+)", (ROOT / "_config.yml").read_text()).groups()
+    return f"https://{owner.lower()}.github.io/{name}/"
+
+
+def card(page):
+    """What others show of a link to this page: its title, its first sentences, the picture of the book."""
+    title = re.search(r"<title>(.*?)</title>", page, re.S)
+    first = re.search(r"<h1>.*?</h1>.*?<p>(.*?)</p>", page, re.S)
+    if not title or not first or "og:title" in page:
+        return ""
+    text = html.unescape(re.sub(r"<[^>]+>|\s+", lambda m: "" if m[0][0] == "<" else " ", first[1]))
+    words = {
+        "title": html.unescape(title[1]),
+        "description": textwrap.shorten(text, 200, placeholder=" ..."),
+        "type": "article",
+    }
+    words |= {"image": f"{address()}_static/card.png"}
+    return "".join(f'<meta property="og:{key}" content="{html.escape(value)}">\n' for key, value in words.items())
+
+
 def finished(page):
-    """A page without the theme's faults, and with a content security policy."""
+    """A page without the theme's faults, with a card for those who share it, and with a content security policy."""
     for fault, mended in MENDED:
         page = re.sub(fault, mended, page)
+    page = re.sub("<head>", lambda m: f"{m[0]}\n{card(page)}".rstrip("\n"), page, count=1)
     page = re.sub(r'<meta http-equiv="Content-Security-Policy"[^>]*>\n', "", page)
     return re.sub(r"(<head>|^(?=<meta http-equiv=.Refresh))", lambda m: m[0] + policy(page), page, count=1)
 
@@ -58,6 +103,7 @@ def finished(page):
 # What others leave to be desired: what these buttons say is not what they show, and the logo is in no landmark.
 MENDED = (
     ('<div role="list" class="citation-list">', '<div class="citation-list">'),  # its entries are no items of a list
+    (r'<table class="table', '<table tabindex="0" class="table'),  # a wide one scrolls, by keys too
     # What a folded cell says of itself is its name; another one hides it from those who listen.
     (r'<summary aria-label="Toggle hidden content">', "<summary>"),
     (r'(<button class="btn search-button-field[^>]*) title="Search" aria-label="Search"', r"\1"),
