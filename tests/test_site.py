@@ -129,6 +129,13 @@ def test_every_page_has_a_card_to_be_shared():
         assert (SITE / card["image"].partition("/REPO/")[2]).exists()
 
 
+def test_what_is_launched_is_a_notebook():
+    launched = [
+        url for path in PAGES for url in re.findall(r"https://(?:mybinder|colab)[^\"]*", (SITE / path).read_text())
+    ]
+    assert len(launched) >= 12 and all(url.endswith(".ipynb") for url in launched)
+
+
 def test_an_address_that_leads_nowhere_leads_back(browser, server):
     page, wrong = visit(browser, f"{server}/404.html")
     assert page.get_by_role("link", name="front page").get_attribute("href").startswith("https://")

@@ -28,7 +28,7 @@ def main():
     INDEX.unlink(missing_ok=True)
     command = [Path(sys.executable).with_name("jupyter-book"), "build", ".", "--toc", "book/_toc.yml"]
     strict = ["-W", "-n", "--keep-going", "--all"]
-    kernels = os.environ | {"PYTHONHASHSEED": "0", "OMP_NUM_THREADS": "1", "SOURCE_DATE_EPOCH": "0"}
+    kernels = os.environ | {"PYTHONHASHSEED": "0", "OMP_NUM_THREADS": "1", "SOURCE_DATE_EPOCH": "1767225600"}
     if subprocess.run([*command, *strict], cwd=ROOT, env=kernels).returncode:
         sys.exit("The book was not built: see the first warning or error above.")
     if not INDEX.exists():
@@ -103,6 +103,8 @@ def finished(page):
 # What others leave to be desired: what these buttons say is not what they show, and the logo is in no landmark.
 MENDED = (
     ('<div role="list" class="citation-list">', '<div class="citation-list">'),  # its entries are no items of a list
+    # A page of prose that runs code is no notebook elsewhere; its buttons open the first chapter.
+    (r'(https://(?:mybinder|colab)[^"]*/)book/\w+\.md', r"\1notebooks/01_geometry.ipynb"),
     (r'<table class="table', '<table tabindex="0" class="table'),  # a wide one scrolls, by keys too
     # What a folded cell says of itself is its name; another one hides it from those who listen.
     (r'<summary aria-label="Toggle hidden content">', "<summary>"),

@@ -19,7 +19,7 @@ def main():
     from playwright.sync_api import sync_playwright
 
     command = [Path(sys.executable).with_name("jupyter-book"), "build", ".", "--toc", "book/_toc.yml"]
-    kernels = os.environ | {"PYTHONHASHSEED": "0", "OMP_NUM_THREADS": "1", "SOURCE_DATE_EPOCH": "0"}
+    kernels = os.environ | {"PYTHONHASHSEED": "0", "OMP_NUM_THREADS": "1", "SOURCE_DATE_EPOCH": "1767225600"}
     if subprocess.run([*command, "--builder", "singlehtml"], cwd=ROOT, env=kernels).returncode:
         sys.exit("The book was not built: see the first error above.")
     # Addresses on the page are relative to the top folder, the page itself is not in it.
