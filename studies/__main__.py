@@ -29,8 +29,9 @@ def main(arguments=None):
         done = graph.finished(tasks, folder)
         print(*(f"{'done' if task.name in done else 'to do':6} {task.name}" for task in tasks), sep="\n")
         return
-    done = graph.run(tasks, folder, given.scheduler, given.workers)
-    print(f"{len(done)} of the study's {len(study.tasks())} tasks are done here.")
+    graph.run(tasks, folder, given.scheduler, given.workers)
+    done = graph.finished(study.tasks(), folder)
+    print(f"{len(done)} of the study's {len(study.tasks())} tasks are done.")
     command = shlex.join(["python", "-m", "studies", *(sys.argv[1:] if arguments is None else arguments)])
     for file in study.write(done, given.results, command):
         print(f"wrote {file}")

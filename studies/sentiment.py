@@ -1,6 +1,7 @@
 """The sentiment experiment in full, on the 50,000 reviews: the paper's protocol, an honest evaluation, better training,
 the causes of the published shortfall, and what leaders are worth as explanations. Every function here is a task."""
 
+from contextlib import suppress
 from itertools import pairwise
 
 import numpy as np
@@ -346,9 +347,18 @@ SWITCHES = {  # the paper's protocol at d = 16, where its best test epoch comes 
 # What goes to results/
 
 
+class Missing(Exception):
+    """A task that is not done yet."""
+
+
+class Facts(dict):
+    def __missing__(self, name):
+        raise Missing(name)
+
+
 def write(done, folder, command):
-    """What the tasks that are done allow: the model of chapter 4's live figure, and results/sentiment.json."""
-    facts, files = {name: found for name, (found, _) in done.items()}, []
+    """What the tasks that are done allow: the model of chapter 4's live figure, and the parts of results/sentiment.json."""
+    facts, files, result = Facts({name: found for name, (found, _) in done.items()}), [], {}
     of = provenance(command, {name: SHA256[name] for name in ("kaggle", "official", "published")}, list(MORE_SEEDS))
     of["commits_of_tasks"] = sorted({found["commit"] for found in facts.values()})
     if f"{LIVE} 0" in done:
@@ -357,48 +367,53 @@ def write(done, folder, command):
         files += [folder / "sentiment_model.safetensors", folder / "sentiment_model.json"]
         write_whole(files[0], save(model))
         write_json(about | {"provenance": of | {"seeds": [0]}}, files[1])
-    if not {task.name for task in tasks()} <= set(done):
-        return files
-
-    def over(name, seeds):
-        """One list for the seeds, for each number of a family of tasks."""
-        rows = [facts[f"{name} {seed}"] for seed in seeds]
-        return {key: [row[key] for row in rows] for key in rows[0] if key not in ("epochs", "commit", "best")}
-
-    columns = {"published": facts["leaders published"]} | {str(d): facts[f"leaders d={d}"] for d in (2, 4, 8, 16)}
-    result = {
-        "protocol": {str(d): _columns(facts[f"paper d={d}"]["epochs"]) for d in (2, 4, 8, 16)},
-        "leaders": {name: {"table": found["table"], "words": found["words"]} for name, found in columns.items()},
-        "published": _plain(facts["published"]),
-        "random_start": _plain(facts["random start"]),
-        "honest": {
-            way: {kind: over(f"{kind} {way}", SEEDS) for kind in (KINDS if way == "128" else ALSO_OFFICIAL)}
-            | {"circle": over(f"circle .001 {way}", SEEDS), "scores": over(f"scores {way}", SEEDS)}
-            | {kind: facts[f"TF-IDF {way}"][kind] for kind in ("TF-IDF", "vote")}
-            for way in ("128", "official")
-        },
-        "better": {
-            way: {kind: over(f"{kind} {way}", MORE_SEEDS) for kind in BETTER}
-            | {"TF-IDF": facts[f"TF-IDF {way}"]["TF-IDF"]}
-            for way in ("128", "full", "pairs")
-        },
-        "curve": [{"scale": s, "delta": d} | over(f"curve {s} {d}", SEEDS) for s, d in CURVE],
-        "factors": {factor: over(f"factor {factor}", SEEDS) for factor in FACTORS}
-        | {kind: over(f"{kind} 128", SEEDS) for kind in ("hardmax", "hardmax, alpha = 1", "pass-through")}
-        | {kind: over(kind, SEEDS) for kind in ("circle at once, hardmax", "circle at once")},
-        "beyond": {kind: over(f"beyond, {kind}", MORE_SEEDS) for kind in ("no attention", "hardmax", "pass-through")},
-        "depth": {
-            "free": [over(f"depth {depth}", SEEDS) for depth in DEPTHS],
-            "circle": [over(f"circle, depth {depth}", SEEDS) for depth in DEPTHS],
-        },
-        "worth": {name: _plain(facts[f"leaders worth, {name}"]) for name in ("published", *INTERPRETED)},
-        "switches": {what: _columns(facts[f"switch {what}"]["epochs"]) for what in SWITCHES},
-    }
+    for name, part in PARTS.items():
+        with suppress(Missing):
+            result[name] = _rounded(part(facts))
     files.append(folder / "sentiment.json")
-    write_json(_rounded(result) | {"provenance": of}, files[-1])
+    write_json(result | {"provenance": of}, files[-1])
     return files
 
 
+def _over(facts, name, seeds):
+    """One list for the seeds, for each number of a family of tasks."""
+    rows = [facts[f"{name} {seed}"] for seed in seeds]
+    return {key: [row[key] for row in rows] for key in rows[0] if key not in ("epochs", "commit", "best")}
+
+
+PARTS = {
+    "protocol": lambda facts: {str(d): _columns(facts[f"paper d={d}"]["epochs"]) for d in (2, 4, 8, 16)},
+    "leaders": lambda facts: {str(d): _plain(facts[f"leaders d={d}"]) for d in (2, 4, 8, 16)},
+    "leaders_published": lambda facts: _plain(facts["leaders published"]),
+    "published": lambda facts: _plain(facts["published"]),
+    "random_start": lambda facts: _plain(facts["random start"]),
+    "honest": lambda facts: {
+        way: {kind: _over(facts, f"{kind} {way}", SEEDS) for kind in (KINDS if way == "128" else ALSO_OFFICIAL)}
+        | {"circle": _over(facts, f"circle .001 {way}", SEEDS), "scores": _over(facts, f"scores {way}", SEEDS)}
+        | {kind: facts[f"TF-IDF {way}"][kind] for kind in ("TF-IDF", "vote")}
+        for way in ("128", "official")
+    },
+    "better": lambda facts: {
+        way: {kind: _over(facts, f"{kind} {way}", MORE_SEEDS) for kind in BETTER}
+        | {"TF-IDF": facts[f"TF-IDF {way}"]["TF-IDF"]}
+        for way in ("128", "full", "pairs")
+    },
+    "curve": lambda facts: [{"scale": s, "delta": d} | _over(facts, f"curve {s} {d}", SEEDS) for s, d in CURVE],
+    "factors": lambda facts: (
+        {factor: _over(facts, f"factor {factor}", SEEDS) for factor in FACTORS}
+        | {kind: _over(facts, f"{kind} 128", SEEDS) for kind in ("hardmax", "hardmax, alpha = 1", "pass-through")}
+        | {kind: _over(facts, kind, SEEDS) for kind in ("circle at once, hardmax", "circle at once")}
+    ),
+    "beyond": lambda facts: {
+        kind: _over(facts, f"beyond, {kind}", MORE_SEEDS) for kind in ("no attention", "hardmax", "pass-through")
+    },
+    "depth": lambda facts: {
+        "free": [_over(facts, f"depth {depth}", SEEDS) for depth in DEPTHS],
+        "circle": [_over(facts, f"circle, depth {depth}", SEEDS) for depth in DEPTHS],
+    },
+    "worth": lambda facts: {name: _plain(facts[f"leaders worth, {name}"]) for name in ("published", *INTERPRETED)},
+    "switches": lambda facts: {what: _columns(facts[f"switch {what}"]["epochs"]) for what in SWITCHES},
+}
 BETTER = ("scores", "second stage alone", "circle .001", "circle .003")
 LIVE = "circle .003 128"
 
