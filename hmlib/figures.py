@@ -416,6 +416,74 @@ def temperatures(T, softmax, hardmax):
 
 
 @styled
+def protocol(runs, paper):
+    """Training loss and test accuracy against the epoch, {d: columns of the study}, beside what the paper's histories say.
+
+    paper  {d: {"loss": its softmax loss at epochs 0, 10, ..., "best": (epoch, accuracy), "last": (epoch, accuracy)}}
+    """
+    _, axes = plt.subplots(1, 2, figsize=(7.5, 3.9))
+    for (d, run), colour, marker in zip(runs.items(), (BLUE, ORANGE, GREEN, RED), "osD^", strict=True):
+        epoch = np.arange(len(run["loss"]))
+        axes[0].semilogy(epoch, run["loss"], "-", color=colour, lw=1, label=f"$d = {d}$")
+        axes[0].semilogy(run["measured"], run["train_loss_hardmax"], "x", color=colour, ms=5)
+        axes[1].plot(epoch, run["test_accuracy"], "-", color=colour, lw=1)
+        theirs = paper[d]
+        if "loss" in theirs:
+            axes[0].semilogy(
+                10 * np.arange(len(theirs["loss"])), theirs["loss"], marker, mfc="none", color=colour, ms=6
+            )
+        for epoch, accuracy in (theirs["best"], theirs["last"]):
+            axes[1].plot(epoch, accuracy, marker, mfc="none", color=colour, ms=7, mew=1.4)
+    axes[0].set(xlabel="epoch", title="training loss")
+    axes[1].set(xlabel="epoch", title="test accuracy")
+    axes[0].legend(frameon=False, fontsize=8)
+
+
+@styled
+def dots(panels, xlabel, reference=None):
+    """Numbers in rows, {title: {row: {series: values}}}: each value a mark, the mean of a series a line through its marks."""
+    rows = list(dict.fromkeys(row for panel in panels.values() for row in panel))
+    _, axes = plt.subplots(1, len(panels), figsize=(7.5, 0.33 * len(rows) + 1.1), sharey=True, squeeze=False)
+    for ax, (title, panel) in zip(axes[0], panels.items(), strict=True):
+        series = list(dict.fromkeys(name for row in panel.values() for name in row))
+        for name, colour, marker in zip(series, (BLUE, ORANGE, GREEN, RED, INK), "oDs^x", strict=False):
+            for row, values in panel.items():
+                if name in values:
+                    x, y = np.atleast_1d(values[name]), -rows.index(row)
+                    ax.plot([x.mean()] * 2, [y - 0.3, y + 0.3], color=colour, lw=1.6)
+                    ax.plot(x, np.full(len(x), y), marker, color=colour, mfc="none", ms=5, ls="none")
+            ax.plot([], [], marker, color=colour, mfc="none", label=name)
+        if reference is not None:
+            ax.axvline(reference[title], color=INK, ls=":", lw=1)
+        ax.set(xlabel=xlabel, title=title)
+        ax.grid(axis="x", lw=0.3)
+        if len(series) > 1:
+            ax.legend(frameon=False, fontsize=8)
+    axes[0][0].set_yticks(-np.arange(len(rows)), rows)
+
+
+@styled
+def bands(panels, xlabel, xscale="linear"):
+    """Means and ranges over seeds, {title: {label: (x, values (len(x), seeds))}}; an x of None draws a horizontal line."""
+    _, axes = plt.subplots(1, len(panels), figsize=(7.5, 3.5), squeeze=False)
+    for ax, (title, lines) in zip(axes[0], panels.items(), strict=True):
+        for (label, (x, values)), colour, marker in zip(
+            lines.items(), (BLUE, ORANGE, GREEN, RED), "osD^", strict=False
+        ):
+            values = np.asarray(values)
+            if x is None:
+                ax.axhspan(values.min(), values.max(), color=INK, alpha=0.15, lw=0)
+                ax.axhline(values.mean(), color=INK, ls="--", lw=1, label=label)
+                continue
+            x = np.asarray(x, float)
+            order = np.argsort(x)
+            ax.fill_between(x[order], values.min(1)[order], values.max(1)[order], color=colour, alpha=0.2, lw=0)
+            ax.plot(x[order], values.mean(1)[order], marker + "-", color=colour, ms=5, lw=1.2, label=label)
+        ax.set(xlabel=xlabel, title=title, xscale=xscale)
+        ax.legend(frameon=False, fontsize=8)
+
+
+@styled
 def along_and_across(words):
     """Leader words by their coordinates along the decoder's vector and across it; names step aside for each other."""
     _, ax = plt.subplots(figsize=(6.4, 5.2))
