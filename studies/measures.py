@@ -71,15 +71,24 @@ def table_1(model, ids):
 
 
 def leader_words(model, ids, labels, words, sure=0.0, strong=0.0, many=40):
-    """The most frequent leaders among reviews judged rightly with a probability > sure, with |v z + b| > strong at the end."""
-    counts, v, b = torch.zeros(len(words)), model.decoder.weight[0].detach(), float(model.decoder.bias.detach())
+    """The most frequent leaders among reviews judged rightly with a probability > sure, with |v z + b| > strong at the end.
+
+    With the number of all reviews in which the word leads, and the score that it has of its own.
+    """
+    v, b = model.decoder.weight[0].detach(), float(model.decoder.bias.detach())
+    counts, anyhow, score = torch.zeros(len(words)), torch.zeros(len(words)), model.embedding.weight.detach() @ v
     for rows, _, some, w, follows, z in runs(model, ids):
         logits = ((z @ v) * w).sum(1) / w.sum(1) + b
         probability = torch.where(labels[rows] > 0, logits, -logits).sigmoid()
-        there = leading(follows, w) & ((z @ v + b).abs() > strong) & (probability > max(sure, 0.5))[:, None]
+        lead = leading(follows, w)
+        there = lead & ((z @ v + b).abs() > strong) & (probability > max(sure, 0.5))[:, None]
         counts += torch.bincount(some[there], minlength=len(words))
-    top = counts.argsort(descending=True, stable=True)[:many]
-    return [{"word": words[i], "reviews": int(counts[i]), "id": int(i)} for i in top]
+        anyhow += torch.bincount(some[lead], minlength=len(words))
+    top = counts.argsort(descending=True, stable=True)[:many].tolist()
+    return [
+        {"word": words[i], "reviews": int(counts[i]), "anyhow": int(anyhow[i]), "score": float(score[i]), "id": i}
+        for i in top
+    ]
 
 
 @torch.no_grad()

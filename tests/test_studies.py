@@ -247,10 +247,12 @@ def test_leader_words():
     model, ids = a_model(2)
     labels = (model(ids) > 0).float()
     labels[::3] = 1 - labels[::3]
-    counts = {}
+    counts, anyhow = {}, {}
     for row, label in zip(ids, labels, strict=True):
         e = explain(model, model.vocabulary.decode(row.tolist()))
         v, b = model.decoder.weight[0].detach().double().numpy(), e.bias
+        for i in e.leaders:
+            anyhow[e.words[i]] = anyhow.get(e.words[i], 0) + 1
         if (e.logit > 0) == bool(label) and max(e.probability, 1 - e.probability) > 0.55:
             for i in e.leaders:
                 if abs(e.path.tokens[-1][i] @ v + b) > 0.3:
@@ -258,7 +260,10 @@ def test_leader_words():
     found = measures.leader_words(model, ids, labels, model.vocabulary.words, 0.55, 0.3, 39)
     assert {row["word"]: row["reviews"] for row in found if row["reviews"]} == counts
     assert [row["reviews"] for row in found] == sorted((row["reviews"] for row in found), reverse=True)
+    assert {row["word"]: row["anyhow"] for row in found if row["anyhow"]} == anyhow
     assert all(model.vocabulary.words[row["id"]] == row["word"] for row in found)
+    own = (model.embedding.weight @ model.decoder.weight[0]).tolist()
+    assert [row["score"] for row in found] == pytest.approx([own[row["id"]] for row in found], abs=1e-6)
 
 
 def test_interpretability_is_what_it_says():
