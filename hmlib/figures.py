@@ -517,14 +517,19 @@ def evolution(explanations, layers, model):
 
 
 @styled
-def leader_words(counts):
-    """How often words lead, {word: (times, its score)}: bars to the right, orange diamonds positive, blue circles negative."""
+def leader_words(counts, others=None):
+    """How often words lead, {word: (times, its score)}: bars to the right, orange diamonds positive, blue circles negative.
+
+    others  {word: times}: another count, as hollow squares
+    """
     _, ax = plt.subplots(figsize=(6, 0.26 * len(counts) + 0.8))
     words = list(counts)[::-1]
     times, scores = np.array([counts[w] for w in words]).T
     ax.barh(words, times, color=[ORANGE if s > 0 else SKY for s in scores], ec=INK, lw=0.5)
     for y, (t, s) in enumerate(zip(times, scores, strict=True)):
         ax.plot(t, y, "D" if s > 0 else "o", color=ORANGE if s > 0 else BLUE, mec=INK, ms=6)
+    if others:
+        ax.plot([others[w] for w in words], words, "s", mfc="none", mec=INK, ms=7)
     ax.set(xlabel="reviews in which the word leads")
 
 
