@@ -1,17 +1,21 @@
 """What the studies ask of a trained classifier: who leads, what its words and its leaders are worth."""
 
+from copy import deepcopy
+
 import torch
 
 from hmlib.classifier import merged
 
 
 @torch.no_grad()
-def runs(model, ids, layers=None, batch=250):
+def runs(model, ids, layers=None, batch=250, dtype=torch.float64):
     """Reviews of like size together: (rows, ids, words, weights, follows (layers, B, n), z (B, n, d)).
 
     words are the distinct ones, 0 beyond the last; weights their numbers, 0 for what is not there. layers None: those of
     the model; "all": on until everybody follows a leader, so that the last of follows names the leaders of the definition.
+    In float32, in which models are trained, followers come so near to their leaders that one is taken for the other.
     """
+    model = deepcopy(model).to(dtype)
     weights = torch.ones(ids.shape) if model.padding == "token" else (ids != 0).float()
     words, weights = merged(ids, weights)
     sizes, order = (weights != 0).sum(1).sort()
@@ -26,8 +30,9 @@ def runs(model, ids, layers=None, batch=250):
             if layers == "all" and bool(((to.gather(1, to) == to) | absent).all()):
                 break
             if layer < model.depth or layers is not None:
-                z = (z + model.alpha * z.gather(1, to[..., None].expand_as(z))) / (1 + model.alpha)
-        yield rows, ids[rows], some, w, torch.stack(follows), z
+                goal = z.gather(1, to[..., None].expand_as(z))
+                z = z + model.alpha / (1 + model.alpha) * (goal - z)  # a leader stands still to the last bit
+        yield rows, ids[rows], some, w, torch.stack(follows), z.float()
 
 
 def leading(follows, weights, layer=-1):
@@ -49,12 +54,12 @@ def how_many_lead(model, ids):
 def table_1(model, ids):
     """Leaders of each review, counted in two ways: average, standard deviation, least, most, and how many led from the start.
 
-    The paper's code looks once more after one layer more than the model has; the definition looks at all layers.
+    The paper's code looks once more after one layer more than the model has, in float32; the definition at all layers.
     """
     out = {}
-    for counting, layers in (("paper", model.depth + 2), ("definition", "all")):
+    for counting, layers, dtype in (("paper", model.depth + 2, torch.float32), ("definition", "all", torch.float64)):
         first, last, most = [], [], 0
-        for _, _, _, w, follows, _ in runs(model, ids, layers):
+        for _, _, _, w, follows, _ in runs(model, ids, layers, dtype=dtype):
             first.append(leading(follows, w, 0).sum(1))
             last.append(leading(follows, w).sum(1))
             most = max(most, len(follows))

@@ -243,6 +243,25 @@ def test_leaders_are_those_of_hmlib(padding):
     assert table["paper"]["layers"] == model.depth + 2
 
 
+def test_deep_layers_do_not_take_followers_for_leaders():
+    """Nearly equal lengths, large alpha: after twelve layers float32 confuses what has met; float64 does not."""
+    torch.manual_seed(0)
+    model, ids = a_model(depth=12)
+    model.set_alpha(4.0)
+    with torch.no_grad():
+        angle, length = 3 * torch.rand(40), 1 + 0.003 * torch.rand(40)
+        model.embedding.weight.copy_(length[:, None] * torch.stack([angle.cos(), angle.sin()], 1))
+    clouds = [model.embedding.weight[torch.unique(row[row != 0])].detach().double().numpy() for row in ids]
+    n = np.mean([len(leaders(Z, 4.0)) for Z in clouds])
+    found = measures.how_many_lead(model, ids)
+    assert found["leaders"] == pytest.approx(n) and found["settled"] == 1
+    kinds = (torch.float32, torch.float64)
+    lead = [
+        sum(int(measures.leading(f, w).sum()) for _, _, _, w, f, _ in measures.runs(model, ids, dtype=k)) for k in kinds
+    ]
+    assert lead[0] > lead[1]
+
+
 def test_leader_words():
     model, ids = a_model(2)
     labels = (model(ids) > 0).float()
