@@ -124,11 +124,11 @@ def several_heads(folder, heads, disagreement, d, seed, clouds=60, n=24, layers=
     }, {}
 
 
-def restless(folder, heads, lead, d, seed, draws=100_000):
+def restless(folder, heads, lead, d, seed, draws=200_000):
     """How often does one follower of given leaders go on for ever? Random definite heads for which all leaders lead."""
     rng, kept, found = np.random.default_rng(seed), 0, 0
     for _ in range(draws // 10_000):
-        G, V = rng.normal(size=(10_000, heads, 2 * d, d)), rng.normal(size=(10_000, lead, d))
+        G, V = rng.normal(size=(10_000, heads, d, d)), rng.normal(size=(10_000, lead, d))
         M = V[:, None] @ G.swapaxes(-1, -2) @ G @ V[:, None].swapaxes(-1, -2)  # <A_h v, w>, (draw, head, v, w)
         own = np.diagonal(M, axis1=-2, axis2=-1)
         all_lead = (own > np.where(np.eye(lead, dtype=bool), -np.inf, M).max(-1)).all((1, 2))
@@ -299,7 +299,7 @@ LOW_RANK = [(3, 0), (2, 0), (1, 0), (0, 2), (1, 1)]
 TURNS = (0, 0.25, 0.5, 1, 2, 4, 8)
 HEADS, DISAGREEMENTS = (1, 2, 4, 8), (0, 0.25, 0.5, 1)
 INVERSES = range(1, 11)
-GAMES = [(2, 3, 3), (3, 3, 3), (2, 4, 4), (3, 4, 4), (4, 4, 4), (3, 4, 2), (4, 5, 2)]  # heads, leaders, d
+GAMES = [(2, 3, 3), (3, 3, 3), (2, 4, 4), (3, 4, 4), (3, 3, 2)]  # heads, leaders, d
 SEEDS = range(5)
 
 
