@@ -25,7 +25,7 @@ class Layer:
     V             what the followed tokens are multiplied with, in the same form; the identity if None
     temperature   T > 0: m_h is the softmax mean, with weights that go like exp(<A z_i, z_j> / T)
     tolerance     > 0: whoever comes so close to the maximum is followed, too (localmax)
-    ties          "mean" of all, the "first" of them, or "self": whoever is in its own set follows itself
+    ties          the "mean" of all, the "first" of them, or "self": whoever is in its own set follows itself alone
     causal        token i sees the tokens 1 to i alone
     normalise     "paper": as above; "none": z + alpha m; "rms" and "layer": that, then each token on its own is scaled to
                   mean square 1, "layer" after its mean is taken away
@@ -149,12 +149,9 @@ def _mean(Z, A, layer, mask):
     tokens = Z.reshape(-1, d)
     first, ties = _choose(Z.reshape(-1, n, d), Z.reshape(-1, n, d), A, layer.causal, mask)
     goals = tokens.take(first, 0)
-    for rows, members in ties:
-        if layer.ties == "mean":
-            goals[rows] = dynamics.mean(tokens[members])
-        elif layer.ties == "self":
-            own = rows[np.isin(rows, members)]
-            goals[own] = tokens[own]
+    for rows, members in ties if layer.ties != "first" else ():
+        own = np.isin(rows, members) & (layer.ties == "self")
+        goals[rows[~own]], goals[rows[own]] = dynamics.mean(tokens[members]), tokens[rows[own]]
     return goals.reshape(Z.shape)
 
 
