@@ -96,7 +96,7 @@ def settled(Z, layer):
     heads, of = _heads(layer, Z), inputs.distinct(Z)[1]
     chosen = [_single(Z, Z, A) for A, _ in heads]
     leads = np.all([alone & (of[first] == of) for first, alone in chosen], axis=0)
-    goals = sum(Z[first] for first, _ in chosen) / len(heads)
+    goals = _average([Z[first] for first, _ in chosen])
     sure = np.ones(len(Z), bool)
     for (first, alone), (A, _) in zip(chosen, heads, strict=True):
         again, still = _single(goals, Z, A)
@@ -112,7 +112,7 @@ def _after(Z, layer, mask):
     alpha = inputs.rate(layer.alpha, Z)
     found = [(_mean(Z, A, layer, mask), V) for A, V in _heads(layer, Z)]
     found = [m if V is None else m @ V.T for m, V in found]
-    goal = found[0] if len(found) == 1 else sum(found) / len(found)
+    goal = _average(found)
     paper = layer.normalise == "paper"
     new = dynamics.advance(Z, goal, alpha) if paper else _scaled(Z + alpha * goal, layer.normalise)
     if layer.feed_forward is None:
@@ -129,6 +129,11 @@ def _heads(layer, Z):
     if len(A) != len(V) and min(len(A), len(V)) > 1:
         raise ValueError(f"A has {len(A)} heads but V has {len(V)}: expected as many, or one for all.")
     return [(A[h % len(A)], V[h % len(V)]) for h in range(max(len(A), len(V)))]
+
+
+def _average(found):
+    """The mean over the heads; where they agree, that to the last bit."""
+    return found[0] + sum((m - found[0] for m in found[1:]), 0) / len(found) if len(found) > 1 else found[0]
 
 
 def _mean(Z, A, layer, mask):

@@ -332,10 +332,14 @@ def law(rows, draws=1000):
     x = np.array([row["inverse"] for row in rows], float)
     y = np.log(np.array([row["left"] for row in rows], float) * x[:, None])  # (temperatures, clouds)
     rng = np.random.default_rng(0)
-    fit = lambda y: np.polyfit(x[x >= 4], y[x >= 4], 1)  # noqa: E731
+    late = x >= 6  # before that, leaders are left while the others are still on their way
+
+    def fit(y):
+        return np.polyfit(x[late], y[late], 1)
+
     some = [fit(y[:, rng.integers(0, y.shape[1], y.shape[1])].mean(1)) for _ in range(draws)]
     b, a = fit(y.mean(1))
-    return {"a": a, "b": [b, *np.quantile([s[0] for s in some], [0.025, 0.975])], "temperatures": x.tolist()}
+    return {"a": a, "b": [b, *np.quantile([s[0] for s in some], [0.025, 0.975])], "inverses": x[late].tolist()}
 
 
 def write(done, folder, command):
