@@ -476,6 +476,8 @@ def test_low_rank_is_the_theorem_in_fewer_dimensions():
     for _ in range(30):
         R, Z = rng.integers(-3, 4, (2, 3)), exact(rng.integers(-5, 6, (7, 3)))
         Y = Z @ R.T
+        before, after = {tuple(z) for z in Z}, {tuple(z) for z in vary(Z, Layer(1, R.T @ R))[1]}
+        assert len(before) == len(after)
         if len({tuple(y) for y in Y}) == 7 and Y.any(1).all():
             path, low = vary(Z, [Layer(1, R.T @ R)] * 5), simulate(Y, 1, 5).tokens
             assert (path @ R.T == low).all()
@@ -508,6 +510,8 @@ def test_a_causal_mask_allows_collisions_and_leaders_inside():
     line = exact([[1], [2], [-1]])
     assert (vary(line, [Layer(1, causal=True)] * 3) == line).all()  # all lead, and 1 is no end of [-1, 2]
     assert all(oracle.attention_sets(line[: i + 1])[i] == {i} for i in range(3))
+    path = vary(exact([[20, 0], [60, -20], [2, 5]]), [Layer(1, causal=True)] * 2)  # the third turns away from a leader
+    assert [oracle.attention_sets(Z)[2] for Z in path] == [{0}, {1}, {1}] and (path[:, 0] == path[0, 0]).all()
 
 
 def test_other_ties_may_leave_a_vertex_without_a_leader():
