@@ -141,9 +141,9 @@ def _mean(Z, A, layer, mask):
     n, d = Z.shape[-2:]
     if layer.temperature or layer.tolerance:
         scores = (Z if A is None else Z @ A.T) @ Z.swapaxes(-1, -2)
-        seen = np.ones((n, n), bool) if not layer.causal else np.tri(n, dtype=bool)
+        seen = np.tri(n, k=0 if layer.causal else n, dtype=bool)
         seen = np.broadcast_to(
-            seen if mask is None else seen & mask[..., None, :] | np.eye(n, dtype=bool), scores.shape
+            seen if mask is None else (seen & mask[..., None, :]) | np.eye(n, dtype=bool), scores.shape
         )
         gap = np.where(seen, scores, scores.min() - 1).max(-1, keepdims=True) - scores
         if layer.temperature:
@@ -187,9 +187,9 @@ def _single(Q, Z, A):
 
 
 def _scaled(Z, how):
-    if how == "layer":
-        Z = Z - Z.mean(-1, keepdims=True)
-    if how in ("rms", "layer"):
-        size = np.sqrt((Z**2).mean(-1, keepdims=True))
-        return Z / np.where(size == 0, 1, size)
-    return Z
+    """Each token with mean square 1, if the norm is one of the two that do this; a token at 0 stays."""
+    if how in ("paper", "none"):
+        return Z
+    Z = Z - Z.mean(-1, keepdims=True) if how == "layer" else Z
+    size = np.sqrt((Z**2).mean(-1, keepdims=True))
+    return Z / np.where(size == 0, 1, size)
