@@ -428,12 +428,26 @@ def test_cycles_need_ties():
     assert all(len(C) > 1 for C in ties) and back == 0
 
 
-@given(any_models(d=2, distinct=True, most=4), ALPHAS)
+@given(st.one_of(any_models(d=2, distinct=True), any_models(d=3, distinct=True, most=4)), ALPHAS)
 def test_no_cycle_in_the_plane_or_of_four_tokens(model, alpha):
     Z, A = model
     path = vary(Z, [Layer(alpha, A)] * 8)
     for p in range(1, 8):
         assert (path[p] != path[0]).any() or (path[1] == path[0]).all()
+
+
+def test_no_cycle_of_three_leaders_and_a_tied_follower():
+    """On e_1, e_2, e_3 the scores may be any: small whole numbers, a follower that is tied at the start."""
+    tied, rng = 0, np.random.default_rng(0)
+    while tied < 60:
+        M = -rng.integers(1, 5, (3, 3)) * (1 - np.eye(3, dtype=int))  # <A e_v, e_w>
+        share = rng.integers(1, 6, 3)
+        scores = share @ M
+        if (scores == scores.max()).sum() > 1:
+            tied += 1
+            Z = np.array([*exact(np.eye(3, dtype=int)), [F(int(x), int(share.sum())) for x in share]])
+            path = vary(Z, [Layer(F(1 + tied % 3, 2), M.T)] * 6)
+            assert all((X != path[0]).any() for X in path[1:]) or (path[1] == path[0]).all()
 
 
 def test_a_matrix_that_changes_makes_cycles():
