@@ -210,7 +210,7 @@ def quiet_and_loud(rng, sets, n=12):
     }
 
 
-def classified(train, test, width, seed, steps=300):
+def classified(train, test, width, seed, steps):
     """Test accuracy of: z + f(z) for each token, the mean, an affine map. f has one hidden layer; none if width is 0."""
     torch.manual_seed(seed)
     d = train[0].shape[-1]
@@ -229,7 +229,7 @@ def classified(train, test, width, seed, steps=300):
         return float(((logits(test[0]) > 0) == (test[1] > 0.5)).float().mean())
 
 
-def feed_forward(folder, seed, sets=1250, depth=3, width=16):
+def feed_forward(folder, seed, sets=1250, depth=3, width=16, steps=300):
     """Accuracies of five models on four labels: with attention or without, with feed-forward or without, and a control."""
     rng = np.random.default_rng(seed)
     (Z, labels), facts = quiet_and_loud(rng, 2 * sets), {}
@@ -250,7 +250,7 @@ def feed_forward(folder, seed, sets=1250, depth=3, width=16):
         facts[label] = {}
         for model, (X, w) in models.items():
             X = torch.tensor(X, dtype=torch.float32)
-            facts[label][model] = classified((X[:sets], y[:sets]), (X[sets:], y[sets:]), w, seed)
+            facts[label][model] = classified((X[:sets], y[:sets]), (X[sets:], y[sets:]), w, seed, steps)
     return facts, {}
 
 

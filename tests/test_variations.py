@@ -447,7 +447,7 @@ def test_no_cycle_of_three_leaders_and_a_tied_follower():
             tied += 1
             Z = np.array([*exact(np.eye(3, dtype=int)), [F(int(x), int(share.sum())) for x in share]])
             path = vary(Z, [Layer(F(1 + tied % 3, 2), M.T)] * 6)
-            assert all((X != path[0]).any() for X in path[1:]) or (path[1] == path[0]).all()
+            assert all((path[0] != X).any() for X in path[1:]) or (path[1] == path[0]).all()
 
 
 def test_a_matrix_that_changes_makes_cycles():
