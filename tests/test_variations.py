@@ -474,6 +474,18 @@ def test_three_definite_heads_make_a_cycle_that_attracts():
     assert (later - Z == (near - Z) / 2**10).all()
 
 
+def test_two_definite_heads_make_a_cycle_of_ten():
+    heads = [
+        [[24, -17, 7, 15], [-17, 29, -17, -20], [7, -17, 35, 33], [15, -20, 33, 35]],
+        [[37, 31, 4, 0], [31, 34, -1, 10], [4, -1, 9, -3], [0, 10, -3, 20]],
+    ]
+    assert all(np.linalg.eigvalsh(A)[0] > 0 for A in heads)
+    Z = np.array([*exact(np.eye(4, dtype=int)), [F(x, 2046) for x in (769, 254, 480, 543)]])
+    path = vary(Z, [Layer(1, heads)] * 10)
+    assert (path[10] == path[0]).all() and len({tuple(z) for z in path[:10, 4]}) == 10
+    assert all(len(C) == 1 for X in path for A in heads for C in oracle.attention_sets(X, A))
+
+
 def test_values_make_cycles():
     assert vary([[F(1)]], [Layer(1, V=[[-3]])] * 2)[:, 0, 0].tolist() == [1, -1, 1]
 
