@@ -153,7 +153,7 @@ def test_tolerance(Z, tolerance, causal):
 
 
 @pytest.mark.parametrize("causal", [False, True])
-def test_softmax(causal):
+def test_softmax_means(causal):
     rng = np.random.default_rng(0)
     Z, A, T = rng.normal(size=(3, 7, 2)), rng.normal(size=(2, 2)), 0.7
     mask = np.arange(7) < np.array([[7], [4], [5]])
