@@ -14,6 +14,7 @@ from hmlib.geometry import cluster_points, half_space, limit_polytope, project
 from hmlib.limits import Limit, leaders, limit
 
 LATER = {
+    "variations": ("Layer", "settled", "vary"),
     "reviews": ("Vocabulary", "load_reviews", "preprocess"),
     "classifier": ("HardmaxClassifier", "explain", "train"),
     "playground": ("Playground", "ReviewExplorer"),
@@ -22,6 +23,7 @@ LATER = {
 __all__ = [
     "ExactTransformer",
     "HardmaxClassifier",
+    "Layer",
     "Limit",
     "Playground",
     "ReviewExplorer",
@@ -40,9 +42,11 @@ __all__ = [
     "load_reviews",
     "preprocess",
     "project",
+    "settled",
     "simulate",
     "step",
     "train",
+    "vary",
 ]
 
 

@@ -667,6 +667,33 @@ def against_bound(x, found, xlabel, ylabel, bound=None, upto=None):
     ax.legend(frameon=False)
 
 
+# Chapter 6: beyond the assumptions
+
+
+@styled
+def intervals(panels, xlabel, yscale="linear", ticks=None):
+    """Numbers with intervals, {title: {label: (x, [[value, low, high], ...])}}; a label with a * is a dashed line.
+
+    With ticks, x counts them from 0.
+    """
+    _, axes = plt.subplots(1, len(panels), figsize=(7.5, 3.4), squeeze=False)
+    for ax, (title, lines) in zip(axes[0], panels.items(), strict=True):
+        for (label, (x, rows)), colour, marker in zip(
+            lines.items(), (BLUE, ORANGE, GREEN, RED, INK, SKY), "osD^xv", strict=False
+        ):
+            value, low, high = np.transpose(rows)
+            if label.startswith("*"):
+                ax.plot(x, value, "--", color=INK, lw=1, label=label[1:])
+                continue
+            ax.fill_between(x, low, high, color=colour, alpha=0.2, lw=0)
+            ax.plot(x, value, marker + "-", color=colour, ms=5, lw=1.2, label=label)
+        ax.set(xlabel=xlabel, yscale=yscale)
+        ax.set_title(title, fontsize=10)
+        if ticks is not None:
+            ax.set_xticks(range(len(ticks)), [f"{tick:g}" for tick in ticks])
+    axes[0][-1].legend(frameon=False, fontsize=8)
+
+
 # Speed
 
 

@@ -46,10 +46,7 @@ def matrix(A, Z):
     """A as a symmetric positive definite matrix for the tokens of Z; None stands for the identity."""
     if A is None:
         return None
-    d = Z.shape[-1]
-    A = like(_numbers(A, "A"), Z)
-    if A.shape != (d, d):
-        raise ValueError(f"A has shape {A.shape}: expected ({d}, {d}), because the tokens have {d} coordinates.")
+    A = square(A, Z)
     if (A != A.T).any():
         i, j = np.argwhere(A != A.T)[0]
         raise ValueError(
@@ -60,6 +57,17 @@ def matrix(A, Z):
         smallest = min(0.0, np.linalg.eigvalsh(A.astype(float))[0])
         raise ValueError(f"A is not positive definite: its smallest eigenvalue is {smallest:.3g}, expected > 0.")
     return A
+
+
+def square(A, Z, name="A", heads=False):
+    """A as a square matrix for the tokens of Z; where there may be several heads, as (heads, d, d)."""
+    d, A = Z.shape[-1], like(_numbers(A, name), Z)
+    if A.shape[-2:] != (d, d) or A.ndim > 2 + heads or 0 in A.shape:
+        more = f" (or one for each head, (heads, {d}, {d}))" if heads else ""
+        raise ValueError(
+            f"{name} has shape {A.shape}: expected ({d}, {d}){more}, because the tokens have {d} coordinates."
+        )
+    return A.reshape(-1, d, d) if heads else A
 
 
 def rate(alpha, Z):

@@ -21,7 +21,7 @@ from hmlib import HardmaxClassifier, Vocabulary, explain, leaders  # noqa: E402
 from hmlib.classifier import evaluate  # noqa: E402
 from hmlib.reviews import Reviews  # noqa: E402
 from studies import __main__ as command  # noqa: E402
-from studies import graph, measures, models, sentiment, texts  # noqa: E402
+from studies import graph, measures, models, sentiment, texts, variations  # noqa: E402
 from studies.graph import Task  # noqa: E402
 
 ROOT = Path(__file__).parents[1]
@@ -409,3 +409,70 @@ def test_the_sentiment_study_in_miniature(monkeypatch, tmp_path):
     assert set(result["provenance"]) >= {"command", "data", "seeds", "versions", "commit", "commits_of_tasks"}
     assert len(result["protocol"]["2"]["test_accuracy"]) == 2 and result["protocol"]["16"]["measured"] == [0]
     assert len(result["better"]["pairs"]["circle .001"]["test"]) == 5 and len(result["depth"]["free"]) == 12
+
+
+# The study of chapter 6, in miniature
+
+
+SMALL = {
+    "which_matrix": {"clouds": 3, "n": 6, "layers": 60},
+    "several_heads": {"clouds": 2, "n": 6},
+    "restless": {"draws": 10_000},
+    "softmax_life": {"clouds": 3, "n": 6, "layers": 200},
+    "feed_forward": {"sets": 40, "steps": 20},
+    "one_dial": {"clouds": 1, "n": 6, "layers": 30},
+}
+
+
+def test_the_variations_study_in_miniature(monkeypatch, tmp_path):
+    """Each kind of task, with the fewest settings; the same whoever runs it; and what goes to results/."""
+    monkeypatch.setattr(variations, "SIGNATURES", [(4, 0), (0, 4)])
+    monkeypatch.setattr(variations, "LOW_RANK", [(1, 1)])
+    monkeypatch.setattr(variations, "TURNS", (0, 2))
+    monkeypatch.setattr(variations, "HEADS", (1, 3))
+    monkeypatch.setattr(variations, "DISAGREEMENTS", (0, 1))
+    monkeypatch.setattr(variations, "GAMES", [(2, 3, 3)])
+    monkeypatch.setattr(variations, "INVERSES", (5, 6, 7))
+    monkeypatch.setattr(variations, "SEEDS", (0,))
+    tasks = [
+        Task(task.name, task.run, task.given | SMALL[task.run.__name__], task.needs) for task in variations.tasks()
+    ]
+    assert set(graph.keys(variations.tasks())) == {task.name for task in tasks}
+    done = {task.name: (task.run(folder=None, **task.given)[0] | {"commit": "abc"}, {}) for task in tasks}
+    chosen = next(task for task in tasks if task.name == "matrix +4 -0 turn 2")
+    again, _ = chosen.run(folder=None, **chosen.given)
+    assert again == {k: v for k, v in done[chosen.name][0].items() if k != "commit"}
+    file = variations.write(done, tmp_path, "python -m studies variations")[0]
+    result = json.loads(file.read_text())
+    assert set(result["provenance"]) >= {"command", "data", "seeds", "versions", "commit", "commits_of_tasks"}
+    assert {len(result[part]) for part in ("matrices", "heads")} == {5, 8}
+    assert all(row["point"][0] + row["clusters"][0] + row["undecided"][0] == 1 for row in result["matrices"])
+    assert [row["point"][0] for row in result["matrices"] if row["minus"] == 4] == [1, 1]
+    one = [row for row in result["heads"] if row["heads"] == 1 or row["disagreement"] == 0]
+    assert all(row["leaders"] == row["places"] and row["between"][0] == 0 for row in one)
+    assert (
+        result["dials"]["no normalisation"]["I"]["same"][0] == result["dials"]["self in a tie"]["any"]["same"][0] == 1
+    )
+    fewer = {name: found for name, found in done.items() if not name.startswith(("softmax", "feed"))}
+    fewer = json.loads(variations.write(fewer, tmp_path / "fewer", "x")[0].read_text())
+    assert set(fewer) == {"matrices", "heads", "restless", "dials", "provenance"}
+
+
+def test_intervals_and_places():
+    share, low, high = variations.wilson(8, 20)
+    assert share == 0.4 and (low, high) == pytest.approx((0.2188, 0.6134), abs=1e-4)
+    assert variations.wilson(0, 200)[1:] == pytest.approx([0, 1.96**2 / (200 + 1.96**2)])
+    assert variations.mean_of([1, 2, 3]) == pytest.approx([2, 2 - 1.96 / 3**0.5, 2 + 1.96 / 3**0.5])
+    assert variations.places(np.array([[0.0, 1], [0, 1 + 1e-9], [1, 0]])) == 2
+    Z = variations.whole(np.array([[8, 0], [-4, 7], [-4, -7]]) / 100)
+    assert variations.in_circles(Z, np.array([[1, -4], [4, 1]])) and not variations.in_circles(Z, np.eye(2))
+
+
+@pytest.mark.parametrize(("plus", "minus"), [(3, 0), (2, 1), (0, 2), (1, 1)])
+def test_random_matrices_have_their_signature(plus, minus):
+    for seed in range(5):
+        A = variations.random_matrix(np.random.default_rng(seed), 3, plus, minus, turn=0.5)
+        values = np.linalg.eigvalsh(A + A.T) / abs(A).max()
+        assert ((values > 1e-9).sum(), (values < -1e-9).sum()) == (plus, minus)
+        size = np.linalg.norm(A - A.T) / np.linalg.norm(A + A.T)
+        assert size == pytest.approx(0.5, rel=0.02)
