@@ -54,8 +54,6 @@ def clouds(folder, law, n, d, many, alphas=(1.0,), seed=0):
     hulls, rows = np.array(hulls), {alpha: np.array(found) for alpha, found in rows.items()}
     facts = {"clouds": many, "alpha": [_counted(alpha, found, hulls, n) for alpha, found in rows.items()]}
     facts["hull"] = spread(hulls) if hulls[0] >= 0 else None
-    at_once = expected(law, n, d)
-    facts["expected"] = None if at_once is None else float(at_once)
     return facts, {"shares": torch.tensor(np.concatenate(shares), dtype=torch.float32)}
 
 
@@ -93,8 +91,8 @@ def expected(law, n, d):
     """
     if law == "cube":
         return n * _on_square(n) if d == 2 else None
-    y = np.linspace(0, 60, 60_001)
-    q = np.exp(-y)  # P(|Z| > r): in y everything is smooth
+    y = 60 * np.linspace(0, 1, 60_001) ** 4
+    q = np.exp(-y)  # P(|Z| > r): in y everything is smooth, but for a root at 0
     if law == "ball":
         beyond = special.betainc((d + 1) / 2, 0.5, -np.expm1(2 / d * np.log1p(-np.minimum(q, 1 - 1e-16)))) / 2
     elif law == "Gaussian":
@@ -314,6 +312,7 @@ def write(done, folder, command):
         return {key: given[key] for key in ("law", "n", "d", "alpha") if key in given} | found
 
     rows = [row(name) for name in kinds["clouds"]]
+    rows = [row | {"expected": expected(row["law"], row["n"], row["d"])} for row in rows]
     result = {
         "total": sum(row["clouds"] for row in rows),
         "runs": sum(row["clouds"] * len(row["alpha"]) for row in rows),
