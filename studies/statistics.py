@@ -318,6 +318,7 @@ def write(done, folder, command):
         "runs": sum(row["clouds"] * len(row["alpha"]) for row in rows),
         "clouds": rows,
         "laws": fits(rows),
+        "settlement": settling(rows),
         "basins": facts["basins"][1] if "basins" in facts else None,
         "depth": [row(name) for name in kinds["depth"]],
         "reviews": {name.split()[1]: facts[name][1] for name in kinds["reviews"]},
@@ -327,17 +328,44 @@ def write(done, folder, command):
 
 
 def fits(rows):
-    """The laws of the number of leaders and of the hull's vertices, for each law and dimension with at least six sizes."""
+    """Laws in n of the leaders, of the layer where all is settled and of the hull's vertices, for each law of the cloud and
+    dimension with at least six sizes; and how well the exact number of leaders at layer 0, which fits nothing, does."""
     out = {}
     for law, d in dict.fromkeys((row["law"], row["d"]) for row in rows):
         some = sorted((row for row in rows if (row["law"], row["d"]) == (law, d)), key=lambda row: row["n"])
-        series = {
-            "leaders": [(row, row["alpha"][0]["leaders"]) for row in some],
-            "hull": [(row, row["hull"]) for row in some],
-        }
-        for what, points in series.items():
-            points = [(row, x) for row, x in points if x and x["deviation"] > 0]
-            if len(points) >= 6:
-                table = np.array([(row["n"], x["mean"], x["deviation"] / row["clouds"] ** 0.5) for row, x in points])
-                out.setdefault(f"{law}, d = {d}", {})[what] = fit(*table.T)
+        series = {what: [row["alpha"][0][what] for row in some] for what in ("leaders", "settled", "at_once")}
+        for what, found in (series | {"hull": [row["hull"] for row in some]}).items():
+            points = [(row, x) for row, x in zip(some, found, strict=True) if x and x["deviation"] > 0]
+            if len(points) < 6:
+                continue
+            table = [(row["n"], x["mean"], x["deviation"] / row["clouds"] ** 0.5) for row, x in points]
+            if what != "at_once":
+                out.setdefault(f"{law}, d = {d}", {})[what] = fit(*np.array(table).T)
+            elif points[0][0]["expected"]:
+                off = [
+                    (mean - row["expected"]) / error for (row, _), (_, mean, error) in zip(points, table, strict=True)
+                ]
+                chi2 = float(np.sum(np.square(off)))
+                fitted = {"chi2": chi2, "free": len(off), "fits": bool(chi2 < stats.chi2.isf(0.05, len(off)))}
+                out.setdefault(f"{law}, d = {d}", {})["exact"] = fitted | {"off": off}
+    return out
+
+
+def settling(rows):
+    """The mean layer where all is settled as a + b / log(1 + alpha), by least squares from all but the smallest alpha, and
+    what it says of that one."""
+    out = {}
+    for row in rows:
+        table = sorted((x["alpha"], x["settled"]["mean"], x["settled"]["deviation"]) for x in row["alpha"])
+        if len(table) > 3:
+            alpha, mean, deviation = np.array(table).T
+            X = np.stack([np.ones_like(alpha), 1 / np.log1p(alpha)], 1)
+            b = np.linalg.lstsq(X[1:], mean[1:])[0]
+            out[f"{row['law']}, d = {row['d']}, n = {row['n']}"] = {
+                "parameters": b.tolist(),
+                "residual": float(abs(X[1:] @ b - mean[1:]).max()),
+                "said": float(X[0] @ b),
+                "measured": float(mean[0]),
+                "error": float(deviation[0] / row["clouds"] ** 0.5),
+            }
     return out

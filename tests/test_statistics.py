@@ -251,6 +251,35 @@ def test_what_breaks_a_law_is_seen():
     assert not any(found["fits"] for found in statistics.fit(SIZES, waves, error)["all"].values())
 
 
+def test_the_law_of_settlement():
+    """a + b / log(1 + alpha), read off again; and a smallest alpha that departs from it."""
+
+    def row(bend=0):
+        alphas = [1.0, 0.05, 0.3, 4.0, 20.0]
+        mean = {alpha: 0.5 + 0.4 / math.log1p(alpha) + bend * (alpha == 0.05) for alpha in alphas}
+        settled = [{"alpha": alpha, "settled": {"mean": mean[alpha], "deviation": 2.0}} for alpha in alphas]
+        return {"law": "ball", "d": 2, "n": 30, "clouds": 100, "alpha": settled}
+
+    (found,) = statistics.settling([row(), row() | {"alpha": row()["alpha"][:1]}]).values()
+    assert found["parameters"] == pytest.approx([0.5, 0.4]) and found["residual"] < 1e-9 and found["error"] == 0.2
+    assert found["said"] == pytest.approx(found["measured"])
+    (found,) = statistics.settling([row(bend=1)]).values()
+    assert found["measured"] - found["said"] == pytest.approx(1)
+
+
+def test_the_exact_number_is_tried_on_what_led_at_once():
+    """It fits clouds that are what they claim to be, and no others."""
+    rows = []
+    for n in (5, 6, 7, 8, 9, 10):
+        found, _ = statistics.clouds("", "Gaussian", n, 2, 400)
+        rows.append({"law": "Gaussian", "d": 2, "n": n, "expected": statistics.expected("Gaussian", n, 2)} | found)
+    assert statistics.fits(rows)["Gaussian, d = 2"]["exact"]["fits"]
+    wrong = [row | {"expected": row["expected"] * 1.1} for row in rows]
+    found = statistics.fits(wrong)["Gaussian, d = 2"]
+    assert not found["exact"]["fits"] and set(found) == {"leaders", "settled", "hull", "exact"}
+    assert statistics.fits(rows[:5]) == {}
+
+
 def test_families_of_basins():
     """Gamma sizes are gamma, and no exponential; a mixture is neither."""
     rng = np.random.default_rng(0)
