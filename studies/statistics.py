@@ -121,6 +121,24 @@ def spread(x):
     return {"mean": x.mean(), "deviation": x.std(ddof=1), "least": x.min(), "most": x.max()} if len(x) > 1 else {}
 
 
+def band(x, clouds):
+    """Of a `spread` over so many clouds: the mean between the ends of its 95 % band, by the normal law."""
+    return x["mean"] + np.array([-1.96, 0, 1.96]) * x["deviation"] / clouds**0.5
+
+
+def bands_of(row, what):
+    """Of a row of `depth`: the layers, and the band of each."""
+    spreads = ({"mean": m, "deviation": s} for m, s in zip(*row[what].values(), strict=True))
+    return range(len(row[what]["mean"])), [band(x, row["clouds"]) for x in spreads]
+
+
+def wilson(k, clouds):
+    """Of k clouds out of so many: Wilson's 95 % interval of the share, with its middle."""
+    q, p = 1.96**2 / clouds, k / clouds
+    middle, half = (p + q / 2) / (1 + q), (q * p * (1 - p) + q * q / 4) ** 0.5 / (1 + q)
+    return np.array([middle - half, middle, middle + half])
+
+
 # Fitted laws
 
 
