@@ -177,7 +177,7 @@ def fit(n, mean, error):
 
 
 def basins(folder, seed=0, **found):
-    """The sizes of basins, each divided by the mean of its cloud: families fitted on one half, tried on the other.
+    """The sizes of basins, divided by their mean over all clouds: families fitted on one half, tried on the other.
 
     Kolmogorov and Smirnov's distance, with the largest that chance allows in 95 of 100 cases. Basins of one cloud depend on
     each other, which makes the true limit rather smaller.
