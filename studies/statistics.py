@@ -190,14 +190,8 @@ def basins(folder, seed=0, **found):
         rows = {}
         for family in ("expon", "gamma", "weibull_min", "lognorm"):
             given = getattr(stats, family).fit(one, floc=0)
-            rows[family] = {
-                "parameters": given[:1] + given[2:],
-                "distance": stats.kstest(other, family, given).statistic,
-            }
-        rows = {
-            family: {"parameters": list(row["parameters"]), "distance": float(row["distance"])}
-            for family, row in rows.items()
-        }
+            distance = stats.kstest(other, family, given).statistic
+            rows[family] = {"parameters": [float(p) for p in given[:1] + given[2:]], "distance": float(distance)}
         quantiles = np.quantile(x, [0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99]).tolist()
         histogram = np.histogram(x, np.arange(0, 5.2, 0.2))[0] / len(x) / 0.2
         facts[name] = {
@@ -271,15 +265,12 @@ def _over(rows):
 
 # The graph
 
-
 SIZES = {10: 10_000, 30: 10_000, 100: 10_000, 300: 4000, 1000: 2000, 3000: 1000, 10_000: 600, 30_000: 300, 100_000: 200}
 DIMENSIONS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
 ALPHAS = (1.0, 0.05, 0.1, 0.2, 0.5, 2.0, 5.0, 10.0, 30.0)
 MANY = {10: 1000, 30: 1000, 100: 1000, 300: 300, 1000: 100}
-DEPTHS = [(n, 2, many) for n, many in {30: 200, 100: 200, 1000: 100, 10_000: 20}.items()] + [
-    (30, 8, 200),
-    (100, 8, 100),
-]
+BASINS = [("Gaussian", 100), ("Gaussian", 1000), ("Gaussian", 10_000), ("ball", 1000), ("Cauchy", 1000)]
+DEPTHS = [(30, 2, 200), (100, 2, 200), (1000, 2, 100), (10_000, 2, 20), (30, 8, 200), (100, 8, 100)]  # n, d, clouds
 
 
 def tasks():
@@ -313,9 +304,6 @@ def tasks():
             given = {"law": "Gaussian", "n": n, "d": d, "alpha": alpha, "many": many}
             found += [Task(f"depth d={d} n={n} alpha={alpha}", depth, given)]
     return found + [Task(f"reviews {which}", depth_of_reviews, {"which": which}) for which in ("published", "ours")]
-
-
-BASINS = [("Gaussian", 100), ("Gaussian", 1000), ("Gaussian", 10_000), ("ball", 1000), ("Cauchy", 1000)]
 
 
 def write(done, folder, command):
