@@ -68,6 +68,16 @@ def test_more_leaders_than_vertices():
     assert len(oracle.hull(end.tokens.tolist())) == 4
 
 
+def test_even_more_leaders_than_vertices():
+    """Six tokens, a triangle, five leaders."""
+    Z = oracle.exact([[180, 0], [-56, 36], [21, 56], [1, 46], [-10, 47], [-11, 47]])
+    path = [Z]
+    for _ in range(5):
+        path.append(oracle.step(path[-1], Fraction(1, 2)))
+    assert len(oracle.hull(Z)) == 3 and oracle.leaders(path) == [0, 1, 3, 4, 5] and oracle.leaders(path[:1]) == [0, 1]
+    assert leaders(np.array(Z, object), Fraction(1, 2)).tolist() == [0, 1, 3, 4, 5]
+
+
 def test_four_tokens_have_no_more_leaders_than_vertices():
     """Nor has any cloud without ties and with but one token beside the vertices. With ties we have found none either."""
     rng, ties = np.random.default_rng(0), 0
