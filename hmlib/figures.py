@@ -694,6 +694,27 @@ def intervals(panels, xlabel, yscale="linear", ticks=None):
     axes[0][-1].legend(frameon=False, fontsize=8)
 
 
+# Chapter 7: depth and statistics
+
+
+@styled
+def growth(panels, xlabel="number of tokens $n$"):
+    """Means with 95 % bands on log axes, {title: {label: (x, bands (len(x), 3), exact)}}; exact (x, y) is drawn as a line."""
+    _, axes = plt.subplots(1, len(panels), figsize=(7.5, 4.2), sharey=True, squeeze=False)
+    for ax, (title, lines) in zip(axes[0], panels.items(), strict=True):
+        for (label, (x, band, exact)), colour, marker in zip(
+            lines.items(), (BLUE, ORANGE, GREEN, RED, INK), "osD^v", strict=False
+        ):
+            band = np.asarray(band)
+            off = abs(band[:, [0, 2]] - band[:, [1]]).T
+            ax.errorbar(x, band[:, 1], off, fmt=marker, color=colour, mfc="none", ms=6, capsize=2, label=label)
+            if exact is not None:
+                ax.plot(*exact, "-", color=colour, lw=1.1)
+        ax.set(xscale="log", yscale="log", xlabel=xlabel, title=title)
+        ax.grid(axis="y", lw=0.3)
+    axes[0][0].legend(frameon=False, fontsize=8)
+
+
 # Speed
 
 

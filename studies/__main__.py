@@ -14,6 +14,7 @@ from studies import graph
 STUDIES = {
     "sentiment": "the sentiment experiment of chapter 4, on the 50,000 reviews (about five hours on two cores)",
     "variations": "the experiments of chapter 6, beyond the assumptions (about ten minutes on one core)",
+    "statistics": "depth and statistics of chapter 7, on 250,000 random clouds and 5,000 reviews (about 20 minutes)",
 }
 
 

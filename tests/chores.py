@@ -45,3 +45,13 @@ def note(folder):
     file = Path(folder) / "ran"
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(file.read_text() + "x" if file.exists() else "x")
+
+
+def deadly_clouds(folder, deadly=None, **given):
+    """The clouds of chapter 7; where `deadly` names a file that is not there yet, the worker is killed."""
+    from studies import statistics
+
+    if deadly and not Path(deadly).exists():
+        Path(deadly).touch()
+        os.kill(os.getpid(), signal.SIGKILL)
+    return statistics.clouds(folder, **given)

@@ -189,7 +189,7 @@ def test_the_execution_cache_is_dropped_when_what_it_depends_on_changes(tmp_path
     build = tool("build_book")
     monkeypatch.setattr(build, "ROOT", tmp_path)
     monkeypatch.setattr(build, "BUILD", tmp_path / "_build")
-    for file in ("requirements.lock", "hmlib/a.py", "hmlib/b.js", "results/c.json"):
+    for file in ("requirements.lock", "hmlib/a.py", "hmlib/b.js", "studies/d.py", "results/c.json"):
         (tmp_path / file).parent.mkdir(exist_ok=True)
         (tmp_path / file).write_text(file)
     cached = tmp_path / "_build" / ".jupyter_cache" / "executed"
@@ -202,7 +202,7 @@ def test_the_execution_cache_is_dropped_when_what_it_depends_on_changes(tmp_path
 
     assert not survives()  # nothing is known of this cache
     assert survives()
-    for file in ("requirements.lock", "hmlib/a.py", "hmlib/b.js", "results/c.json"):
+    for file in ("requirements.lock", "hmlib/a.py", "hmlib/b.js", "studies/d.py", "results/c.json"):
         (tmp_path / file).write_text("changed")
         assert not survives() and survives()
     (tmp_path / "hmlib" / "new.py").touch()

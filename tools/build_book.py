@@ -137,7 +137,8 @@ def policy(page):
 
 def fingerprint():
     """A hash of everything that the notebooks' outputs depend on, besides their own cells."""
-    files = [ROOT / "requirements.lock", *ROOT.glob("hmlib/**/*"), *ROOT.glob("results/**/*")]
+    files = [ROOT / "requirements.lock"]
+    files += [file for folder in ("hmlib", "studies", "results") for file in ROOT.glob(f"{folder}/**/*")]
     digest = hashlib.sha256(sys.version.encode())
     for file in sorted(f for f in files if f.is_file() and "__pycache__" not in f.parts):
         digest.update(f"{file.relative_to(ROOT)}\n{hashlib.sha256(file.read_bytes()).hexdigest()}\n".encode())
