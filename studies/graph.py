@@ -134,3 +134,12 @@ def _execute(run, folder, given, needs):
     torch.set_num_threads(1)  # so that sums are added in one order, wherever
     torch.set_flush_denormal(True)  # softmax at 1e-3 has many, and they are slow
     return run(folder=folder, **given, **needs)
+
+
+def rounded(value):
+    """Six digits: more are the machine's."""
+    if isinstance(value, float):
+        return float(f"{value:.6g}")
+    if isinstance(value, dict):
+        return {key: rounded(x) for key, x in value.items()}
+    return [rounded(x) for x in value] if isinstance(value, list) else value

@@ -14,7 +14,7 @@ from benchmarks.provenance import write as write_json
 from hmlib.classifier import HardmaxClassifier, evaluate, train
 from hmlib.reviews import SHA256, load_published, load_reviews
 from studies import measures, models
-from studies.graph import Task
+from studies.graph import Task, rounded
 from studies.texts import encoded
 
 SEEDS, MORE_SEEDS = range(3), range(5)
@@ -369,7 +369,7 @@ def write(done, folder, command):
         write_json(about | {"provenance": of | {"seeds": [0]}}, files[1])
     for name, part in PARTS.items():
         with suppress(Missing):
-            result[name] = _rounded(part(facts))
+            result[name] = rounded(part(facts))
     files.append(folder / "sentiment.json")
     write_json(result | {"provenance": of}, files[-1])
     return files
@@ -427,12 +427,3 @@ def _columns(rows):
     names = dict.fromkeys(name for row in rows for name in row)
     out = {name: [row[name] for row in rows if name in row] for name in names}
     return out | {"measured": [i for i, row in enumerate(rows) if "train_loss_hardmax" in row]}
-
-
-def _rounded(value):
-    """Six digits: more are the machine's."""
-    if isinstance(value, float):
-        return float(f"{value:.6g}")
-    if isinstance(value, dict):
-        return {key: _rounded(x) for key, x in value.items()}
-    return [_rounded(x) for x in value] if isinstance(value, list) else value
