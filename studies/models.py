@@ -97,22 +97,22 @@ class Variant(HardmaxClassifier):
         return to, z if self.norm is None else normalised(z, self.norm)
 
     def attended(self, z, weights):
-        absent = (weights == 0) & (weights != 0).any(1, keepdim=True)
-        often = weights.masked_fill(weights == 0, 1).log().masked_fill(absent, -math.inf)[:, None, None, :]
-
-        def mean(z):  # under softmax, copies of a word count
-            return (((self._scores(z) / self.temperature + often).softmax(-1)) @ z[:, None]).mean(1)
-
-        with torch.no_grad():
-            to = self._scores(z).masked_fill(absent[:, None, None, :], -math.inf).argmax(-1)
-        if self.attention == "softmax":
-            return to, (z + self.alpha * mean(z)) / (1 + self.alpha)
-        targets = z[:, None].expand(-1, to.shape[1], -1, -1).gather(2, to[..., None].expand(-1, -1, -1, z.shape[2]))
-        after = (z + self.alpha * targets.mean(1)) / (1 + self.alpha)
-        if self.attention == "pass-through":
-            after = after.detach() + (z - z.detach())
-            if self.learn and torch.is_grad_enabled():
-                soft = self.alpha / (1 + self.alpha) * mean(z.detach())
+        absent = ((weights == 0) & (weights != 0).any(1, keepdim=True))[:, None, None, :]
+        through = self.attention == "pass-through"
+        y = z.detach() if through else z
+        scores = self._scores(y)
+        to = scores.detach().masked_fill(absent, -math.inf).argmax(-1)
+        if self.attention == "softmax" or (through and scores.requires_grad):
+            often = weights.masked_fill(weights == 0, 1).log()[:, None, None, :]  # copies of a word count
+            soft = (scores / self.temperature + often).masked_fill(absent, -math.inf).softmax(-1)
+            soft = (y + self.alpha * (soft @ y[:, None]).mean(1)) / (1 + self.alpha)
+            if not through:
+                return to, soft
+        targets = y[:, None].expand(-1, to.shape[1], -1, -1).gather(2, to[..., None].expand(-1, -1, -1, y.shape[2]))
+        after = (y + self.alpha * targets.mean(1)) / (1 + self.alpha)
+        if through:
+            after = after.detach() + (z - y)
+            if scores.requires_grad:
                 after = after + (soft - soft.detach())
         return to, after
 

@@ -21,7 +21,6 @@ KINDS = {
     "two heads": {"heads": 2},
     "four heads": {"heads": 4},
     "two heads, learned": {"heads": 2, "learn": "positive"},
-    "four heads, learned": {"heads": 4, "learn": "positive"},
     "positive definite A learned": {"learn": "positive"},
     "any A learned": {"learn": "any"},
     "put on the circle": {"norm": "rms"},
@@ -35,7 +34,7 @@ KINDS = {
 REMOVED = ("leaders", "random", "top")
 
 
-def fitted(folder, way="128", seed=0, control=None, epochs=8, rate=0.01, dropout=0.3, asked=3000, **options):
+def fitted(folder, way="128", seed=0, control=None, epochs=5, rate=0.01, dropout=0.3, asked=3000, **options):
     """One variant: its accuracy with the epoch chosen on validation; who leads; and, of as many test reviews as are asked,
     what the leaders are worth against random words and the strongest ones of the control. The control gives its scores."""
     texts = encoded(way)

@@ -479,7 +479,7 @@ def test_the_study_of_variants_in_miniature(small_study, tmp_path):
     assert about["no attention"] == about["feed-forward alone"] == about["layer norm"] == accuracy
     assert about["one head"] == about["layer norm, d = 8"] == asked and about["any A learned"] == asked | {"A"}
     assert all(len(values) == 3 for row in result["128"].values() for values in row.values())
-    assert result["128"]["one head"]["words"][0] > 5 and len(result["128"]["four heads, learned"]["A"][0]) == 4
+    assert result["128"]["one head"]["words"][0] > 5 and len(result["128"]["two heads, learned"]["A"][0]) == 2
 
 
 # The study of chapter 4, in miniature
