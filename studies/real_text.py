@@ -58,9 +58,8 @@ def fitted(folder, way="128", seed=0, control=None, epochs=5, rate=0.01, dropout
         v = model.decoder.weight.detach()[0]
         return facts, {"scores": model.embedding.weight.detach() @ v, "bias": model.decoder.bias.detach()}
     ids, labels = texts.of("test")
-    if model.attend and not (
-        options.get("norm") == "layer" and model.decoder.in_features == 2
-    ):  # two points: no leaders
+    two_points = options.get("norm") == "layer" and model.decoder.in_features == 2  # nobody leads there
+    if model.attend and not two_points:
         facts |= measures.how_many_lead(model, ids)
     if asked and "leaders" in facts:
         score, bias = control[1]["scores"], float(control[1]["bias"])
