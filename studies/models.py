@@ -97,29 +97,32 @@ class Variant(HardmaxClassifier):
         return to, z if self.norm is None else normalised(z, self.norm)
 
     def attended(self, z, weights):
-        absent = ((weights == 0) & (weights != 0).any(1, keepdim=True))[:, None, None, :]
+        absent = (weights == 0) & (weights != 0).any(1, keepdim=True)
+        away = torch.zeros_like(weights).masked_fill(absent, -math.inf)
         through = self.attention == "pass-through"
         y = z.detach() if through else z
-        scores = self._scores(y)
-        to = scores.detach().masked_fill(absent, -math.inf).argmax(-1)
-        if self.attention == "softmax" or (through and scores.requires_grad):
-            often = weights.masked_fill(weights == 0, 1).log()[:, None, None, :]  # copies of a word count
-            soft = (scores / self.temperature + often).masked_fill(absent, -math.inf).softmax(-1)
-            soft = (y + self.alpha * (soft @ y[:, None]).mean(1)) / (1 + self.alpha)
+        with torch.no_grad():
+            to = self._scores(y, away).max(-1).indices  # the first; argmax says the same, and is slower
+        if self.attention == "softmax" or (through and self.learn and torch.is_grad_enabled()):
+            often = weights.masked_fill(weights == 0, 1).log() + away  # copies of a word count
+            soft = self._scores(y, often, self.temperature).softmax(-1) @ y[:, None]
+            soft = (y + self.alpha * soft.mean(1)) / (1 + self.alpha)
             if not through:
                 return to, soft
         targets = y[:, None].expand(-1, to.shape[1], -1, -1).gather(2, to[..., None].expand(-1, -1, -1, y.shape[2]))
         after = (y + self.alpha * targets.mean(1)) / (1 + self.alpha)
         if through:
             after = after.detach() + (z - y)
-            if scores.requires_grad:
+            if self.learn and torch.is_grad_enabled():
                 after = after + (soft - soft.detach())
         return to, after
 
-    def _scores(self, z):
-        """<A z_i, z_j> in each head, (B, heads, n, n)."""
-        z = z[:, None]
-        return (z if self.A is None else z @ self.A.transpose(1, 2)) @ z.transpose(2, 3)
+    def _scores(self, z, offset, temperature=1.0):
+        """<A z_i, z_j> / temperature + offset_j in each head, (B, heads, n, n)."""
+        A = torch.eye(z.shape[2], dtype=z.dtype)[None] if self.A is None else self.A
+        rows = (z[:, None] @ A.transpose(1, 2)) / temperature
+        scores = torch.baddbmm(offset[:, None, :], rows.flatten(1, 2), z.transpose(1, 2))
+        return scores.unflatten(1, rows.shape[1:3])
 
 
 def normalised(z, norm):

@@ -426,11 +426,11 @@ def test_what_softmax_would_say_reaches_the_matrices():
 def test_norms_end_the_clustering():
     """On a sphere everybody follows himself, so that layers after the first move nobody; in the plane, layer norm leaves
     two points."""
-    z, w = torch.randn(20, 12, 8, dtype=torch.float64), torch.ones(20, 12)
+    z, w = torch.randn(20, 12, 8, dtype=torch.float64), torch.ones(20, 12, dtype=torch.float64)
     for norm in ("rms", "layer"):
         model = a_variant(dim=8, norm=norm).double()
-        first, z1 = model.layer(z, w.double())
-        second, z2 = model.layer(z1, w.double())
+        first, z1 = model.layer(z, w)
+        second, z2 = model.layer(z1, w)
         torch.testing.assert_close(z1.norm(dim=-1), torch.full((20, 12), 8**0.5, dtype=torch.float64))
         assert (second == torch.arange(12)).all() and not (first == torch.arange(12)).all()
         torch.testing.assert_close(z2, z1)
