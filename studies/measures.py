@@ -1,54 +1,66 @@
 """What the studies ask of a trained classifier: who leads, what its words and its leaders are worth."""
 
 from copy import deepcopy
+from functools import partial
 
 import torch
+from torch.nn.functional import one_hot
 
 from hmlib.classifier import merged
+from studies.models import Variant
 
 
 @torch.no_grad()
 def runs(model, ids, layers=None, batch=250, dtype=torch.float64):
-    """Reviews of like size together: (rows, ids, words, weights, follows (layers, B, n), z (B, n, d)).
+    """Reviews of like size together: (rows, ids, words, weights, follows (layers, B, heads, n), z (B, n, d)).
 
     words are the distinct ones, 0 beyond the last; weights their numbers, 0 for what is not there. layers None: those of
     the model; "all": on until everybody follows a leader, so that the last of follows names the leaders of the definition.
     In float32, in which models are trained, followers come so near to their leaders that one is taken for the other.
     """
     model = deepcopy(model).to(dtype)
+    layer = model.layer if isinstance(model, Variant) else partial(_layer, model)
     weights = torch.ones(ids.shape) if model.padding == "token" else (ids != 0).float()
     words, weights = merged(ids, weights)
     sizes, order = (weights != 0).sum(1).sort()
     for rows, size in zip(order.split(batch), sizes.split(batch), strict=True):
         some, w = words[rows, : size.max()], weights[rows, : size.max()]
-        z, absent = model.embedding(some), (w == 0)
-        away = torch.zeros_like(w).masked_fill(absent, -torch.inf)[:, None, :]
-        follows = []
-        for layer in range(model.depth if layers is None else 1000 if layers == "all" else layers):
-            to = (model._scores(z) + away).argmax(-1)
+        z, follows = model.embedding(some), []
+        for _ in range(model.depth if layers is None else 1000 if layers == "all" else layers):
+            to, after = layer(z, w.to(dtype))
             follows.append(to)
-            if layers == "all" and bool(((to.gather(1, to) == to) | absent).all()):
+            if layers == "all" and bool(settled(to, w).all()):
                 break
-            if layer < model.depth or layers is not None:
-                goal = z.gather(1, to[..., None].expand_as(z))
-                z = z + model.alpha / (1 + model.alpha) * (goal - z)  # a leader stands still to the last bit
+            z = after
         yield rows, ids[rows], some, w, torch.stack(follows), z.float()
 
 
+def _layer(model, z, weights):
+    away = torch.zeros_like(weights).masked_fill(weights == 0, -torch.inf)[:, None, :]
+    to = (model._scores(z) + away).argmax(-1)
+    goal = z.gather(1, to[..., None].expand_as(z))
+    return to[:, None], z + model.alpha / (1 + model.alpha) * (goal - z)  # a leader stands still to the last bit
+
+
+def settled(to, weights):
+    """bool (B,): whoever is followed by to (B, heads, n) follows himself, in all heads."""
+    alone = (to == torch.arange(to.shape[-1])).all(1)
+    return (alone[:, None].expand_as(to).gather(2, to).all(1) | (weights == 0)).all(1)
+
+
 def leading(follows, weights, layer=-1):
-    """bool (B, n): who follows himself."""
-    return (follows[layer] == torch.arange(weights.shape[1])) & (weights != 0)
+    """bool (B, n): who follows himself, in all heads."""
+    return (follows[layer] == torch.arange(weights.shape[1])).all(1) & (weights != 0)
 
 
 def how_many_lead(model, ids):
     """Mean number of leaders in the model's last layer, of distinct words, and the share of reviews that have settled."""
-    lead = words = settled = 0
+    lead = words = still = 0
     for _, _, _, w, follows, _ in runs(model, ids):
         lead += int(leading(follows, w).sum())
         words += int((w != 0).sum())
-        last = follows[-1]
-        settled += int(((last.gather(1, last) == last) | (w == 0)).all(1).sum())
-    return {"leaders": lead / len(ids), "words": words / len(ids), "settled": settled / len(ids)}
+        still += int(settled(follows[-1], w).sum())
+    return {"leaders": lead / len(ids), "words": words / len(ids), "settled": still / len(ids)}
 
 
 def table_1(model, ids):
@@ -130,10 +142,10 @@ def interpretability(model, ids, labels, scores, bias, seed=0, batch=250):
                 before, control_before = said, control
             marks = (said == y, said == before, control == y, control == control_before)
             total[kind] += torch.tensor([float(mark.sum()) for mark in marks])
-        root = follows[-1]
+        chain = one_hot(follows[-1], w.shape[1]).float().mean(1)  # a vote is shared by the heads
         for _ in follows:
-            root = root.gather(1, root)
-        gathered = torch.zeros_like(w).scatter_add(1, root, w)
+            chain = chain @ chain
+        gathered = (w[:, None] @ chain)[:, 0]
         table = (gathered * (z @ v)).sum(1) / w.sum(1) + b
         votes += float(((table > 0) == before).sum())
         popular += float((gathered.amax(1) / w.sum(1)).sum())

@@ -1,5 +1,7 @@
 """Variants of the classifier that only the studies need, and how each is trained."""
 
+import math
+
 import torch
 from torch import nn
 from torch.nn.utils import parametrize
@@ -34,6 +36,99 @@ class RandomAttention(HardmaxClassifier):
         self.draws += 1
         generator = torch.Generator().manual_seed(int(self.draws))
         return torch.rand(len(z), z.shape[1], z.shape[1], generator=generator, dtype=z.dtype)
+
+
+class Variant(HardmaxClassifier):
+    """The classifier with what the theorem leaves out: heads that average whom they follow, each with its own matrix,
+    tokens that are normalised after each layer, a feed-forward network between the layers, softmax.
+
+    heads     one: A = I, as long as it is not learned; more: random positive definite matrices to start from
+    learn     "positive": A = L L^T + EPS I, and L is learned; "any": A is learned, without conditions; None: A stays
+    norm      after each layer: "rms" puts tokens on the sphere of radius sqrt(d); "layer" takes out their mean before
+    width     of the network after attention, z + W' relu(W z + b) + b', starting at z; 0: none
+    attend    False: no attention in the layers
+    attention "pass-through", here layer by layer: a layer hands its gradient on as if it had moved nobody. Argmax has no
+              gradient for A: where A is learned, it gets the one that softmax would have given it in that layer.
+    """
+
+    EPS = 0.01
+
+    def __init__(
+        self,
+        rows,
+        dim,
+        depth=3,
+        heads=1,
+        learn=None,
+        norm=None,
+        width=0,
+        attend=True,
+        attention="pass-through",
+        **options,
+    ):
+        super().__init__(
+            rows, dim, depth, attention=attention, **{"alpha": 1.0, "learn_alpha": False, "temperature": 1.0} | options
+        )
+        self.norm, self.attend, self.learn, self.L, self.forth = norm, attend, learn, None, None
+        if heads > 1 or learn:
+            start = torch.eye(dim)[None] if heads == 1 else torch.randn(heads, dim, dim) / dim**0.5
+            self.L = nn.Parameter(start, requires_grad=learn is not None)
+        if width:
+            self.forth = nn.Sequential(nn.Linear(dim, width), nn.ReLU(), nn.Linear(width, dim))
+            for parameter in self.forth[2].parameters():
+                nn.init.zeros_(parameter)
+
+    @property
+    def A(self):
+        """(heads, d, d), or None for the identity."""
+        if self.L is None or self.learn == "any":
+            return self.L
+        return self.L @ self.L.transpose(1, 2) + self.EPS * torch.eye(self.L.shape[1])
+
+    def layers(self, z, weights):
+        for _ in range(self.depth if z.shape[1] else 0):
+            _, z = self.layer(z, weights)
+        return z
+
+    def layer(self, z, weights):
+        """Whom each token follows (with softmax: attends to most) in each head, (B, heads, n), and z after the layer."""
+        to, z = self.attended(z, weights) if self.attend else (None, z)
+        z = z if self.forth is None else z + self.forth(z)
+        return to, z if self.norm is None else normalised(z, self.norm)
+
+    def attended(self, z, weights):
+        absent = (weights == 0) & (weights != 0).any(1, keepdim=True)
+        away = torch.zeros_like(weights).masked_fill(absent, -math.inf)
+        through = self.attention == "pass-through"
+        y = z.detach() if through else z
+        with torch.no_grad():
+            to = self._scores(y, away).max(-1).indices  # the first; argmax says the same, and is slower
+        if self.attention == "softmax" or (through and self.learn and torch.is_grad_enabled()):
+            often = weights.masked_fill(weights == 0, 1).log() + away  # copies of a word count
+            soft = self._scores(y, often, self.temperature).softmax(-1) @ y[:, None]
+            soft = (y + self.alpha * soft.mean(1)) / (1 + self.alpha)
+            if not through:
+                return to, soft
+        targets = y[:, None].expand(-1, to.shape[1], -1, -1).gather(2, to[..., None].expand(-1, -1, -1, y.shape[2]))
+        after = (y + self.alpha * targets.mean(1)) / (1 + self.alpha)
+        if through:
+            after = after.detach() + (z - y)
+            if self.learn and torch.is_grad_enabled():
+                after = after + (soft - soft.detach())
+        return to, after
+
+    def _scores(self, z, offset, temperature=1.0):
+        """<A z_i, z_j> / temperature + offset_j in each head, (B, heads, n, n)."""
+        A = torch.eye(z.shape[2], dtype=z.dtype)[None] if self.A is None else self.A
+        rows = (z[:, None] @ A.transpose(1, 2)) / temperature
+        scores = torch.baddbmm(offset[:, None, :], rows.flatten(1, 2), z.transpose(1, 2))
+        return scores.unflatten(1, rows.shape[1:3])
+
+
+def normalised(z, norm):
+    """On the sphere of radius sqrt(d); with norm "layer", after the mean of the coordinates is taken out."""
+    z = z - z.mean(-1, keepdim=True) if norm == "layer" else z
+    return z.shape[-1] ** 0.5 * nn.functional.normalize(z, dim=-1)
 
 
 def on_circle(t, lengths, decoder, depth, attention, alpha=4.0):

@@ -21,7 +21,7 @@ from hmlib import HardmaxClassifier, Vocabulary, explain, leaders  # noqa: E402
 from hmlib.classifier import evaluate  # noqa: E402
 from hmlib.reviews import Reviews  # noqa: E402
 from studies import __main__ as command  # noqa: E402
-from studies import graph, measures, models, sentiment, texts, variations  # noqa: E402
+from studies import graph, measures, models, real_text, sentiment, texts, variations  # noqa: E402
 from studies.graph import Task  # noqa: E402
 
 ROOT = Path(__file__).parents[1]
@@ -359,18 +359,173 @@ def test_random_attention_goes_on_with_the_same_draws():
     assert torch.equal(model(ids), first) and torch.equal(model(ids), second)
 
 
+# Variants
+
+
+def a_variant(seed=0, dim=2, **options):
+    torch.manual_seed(seed)
+    return models.Variant(40, dim, **options)
+
+
+@pytest.mark.parametrize("kind", ["hardmax", "pass-through", "softmax"])
+def test_a_variant_of_nothing_is_the_classifier(kind):
+    """Its verdicts and gradients; with a matrix, too; whatever the leaders."""
+    ids = a_model()[1]
+    for heads in (1, 2):
+        variant = a_variant(1, attention=kind, heads=heads)
+        A = None
+        if heads == 2:  # of random heads, the first twice
+            with torch.no_grad():
+                variant.L[1] = variant.L[0]
+            A = variant.A[0].detach().double().numpy()
+        options = {"alpha": 1.0, "learn_alpha": False, "temperature": 1.0, "A": A}
+        model = HardmaxClassifier(40, 2, 3, attention=kind, **options)
+        model.load_state_dict({**model.state_dict(), **{k: v for k, v in variant.state_dict().items() if k != "L"}})
+        torch.testing.assert_close(variant(ids), model(ids), rtol=0, atol=1e-5)
+        for some in (variant, model):
+            (some(ids) ** 2).sum().backward()
+        grads = variant.embedding.weight.grad, model.embedding.weight.grad
+        torch.testing.assert_close(*grads, rtol=0, atol=1e-4)
+        if kind != "softmax":  # measures run the plain classifier with hardmax, and a variant as it is
+            assert measures.how_many_lead(variant, ids) == measures.how_many_lead(model, ids)
+
+
+def by_loops(model, row):
+    """A review through the layers, word by word: positions, and whom each follows in each head of the last layer."""
+    words, counts = torch.unique(row[row != 0], return_counts=True)
+    z = model.embedding.weight[words].detach().double().numpy()
+    for _ in range(model.depth):
+        A = np.eye(2)[None] if model.A is None else model.A.detach().double().numpy()
+        to = [[max(range(len(z)), key=lambda j: (M @ z[i]) @ z[j]) for i in range(len(z))] for M in A]
+        z = (z + np.mean([z[whom] for whom in to], axis=0)) / 2
+    return words.tolist(), counts.double().numpy(), z, np.array(to)
+
+
+@pytest.mark.parametrize("options", [{"heads": 3}, {"heads": 2, "learn": "any"}, {"heads": 4, "learn": "positive"}])
+def test_several_heads_by_loops(options):
+    """Verdicts, leaders (in all heads), settled reviews, and votes that are shared by the heads."""
+    model, ids = a_variant(6, **options), a_model(6)[1]  # no two words of a review meet
+    lead, still, votes = [], [], []
+    v, b = model.decoder.weight[0].detach().double().numpy(), float(model.decoder.bias.detach())
+    for row, logit in zip(ids, model(ids).tolist(), strict=True):
+        _, counts, z, to = by_loops(model, row)
+        assert logit == pytest.approx(counts @ z @ v / counts.sum() + b, abs=1e-4)
+        alone = [all(whom[i] == i for whom in to) for i in range(len(z))]
+        lead.append(sum(alone))
+        still.append(all(alone[j] for whom in to for j in whom))
+        passed = counts
+        for _ in range(2**model.depth):  # a vote walks to one of those it follows
+            walked = np.zeros(len(z))
+            for whom in to:
+                np.add.at(walked, whom, passed / len(to))
+            passed = walked
+        votes.append((passed @ z @ v / counts.sum() + b > 0) == (logit > 0))
+    found = measures.how_many_lead(model, ids)
+    assert found["leaders"] == np.mean(lead) and found["settled"] == np.mean(still)
+    worth = measures.interpretability(model, ids, torch.ones(30), torch.randn(40), 0.0)
+    assert worth["votes"] == pytest.approx(np.mean(votes)) and worth["nothing"]["same"] == 1
+
+
+def test_what_softmax_would_say_reaches_the_matrices():
+    """In one layer, the learned matrices of hardmax get softmax's gradient; words get that of no layer at all."""
+    ids = a_model()[1]
+    for options in ({"learn": "any"}, {"learn": "positive"}, {"heads": 3, "learn": "positive"}):
+        hard, soft = (a_variant(2, depth=1, attention=kind, **options) for kind in ("pass-through", "softmax"))
+        assert not torch.allclose(hard(ids), soft(ids))
+        for model in (hard, soft, flat := HardmaxClassifier(40, 2, 0)):
+            model.load_state_dict(model.state_dict() | {k: v for k, v in hard.state_dict().items() if k != "L"}, False)
+            model(ids).sum().backward()
+        assert hard.L.grad.abs().max() > 0.01
+        torch.testing.assert_close(hard.L.grad, soft.L.grad, rtol=1e-4, atol=1e-5)
+        torch.testing.assert_close(hard.embedding.weight.grad, flat.embedding.weight.grad, rtol=0, atol=1e-5)
+    native = a_variant(2, attention="hardmax", learn="any")
+    native(ids).sum().backward()
+    assert native.L.grad is None
+    with torch.no_grad():
+        asymmetric = a_variant(2, heads=2, learn="any").A
+        assert not torch.allclose(asymmetric, asymmetric.transpose(1, 2))
+        assert (torch.linalg.eigvalsh(a_variant(2, heads=2, learn="positive").A) > 0).all()
+
+
+def test_norms_end_the_clustering():
+    """On a sphere everybody follows himself, so that layers after the first move nobody; in the plane, layer norm leaves
+    two points."""
+    z, w = torch.randn(20, 12, 8, dtype=torch.float64), torch.ones(20, 12, dtype=torch.float64)
+    for norm in ("rms", "layer"):
+        model = a_variant(dim=8, norm=norm).double()
+        first, z1 = model.layer(z, w)
+        second, z2 = model.layer(z1, w)
+        torch.testing.assert_close(z1.norm(dim=-1), torch.full((20, 12), 8**0.5, dtype=torch.float64))
+        assert (second == torch.arange(12)).all() and not (first == torch.arange(12)).all()
+        torch.testing.assert_close(z2, z1)
+        if norm == "layer":
+            torch.testing.assert_close(z1.mean(-1), torch.zeros(20, 12, dtype=torch.float64))
+            torch.testing.assert_close(z1, torch.nn.functional.layer_norm(model.attended(z, w)[1], (8,), eps=0))
+    plane = models.normalised(z[..., :2], "layer")
+    torch.testing.assert_close(plane.abs(), torch.ones_like(plane))
+    assert (plane.sum(-1).abs() < 1e-12).all()
+
+
+def test_feed_forward():
+    """It starts as nothing; alone, it is a score for each word, as the control has; with attention, it is not."""
+    ids = a_model()[1]
+    start, none = a_variant(3, width=7), a_variant(3)
+    none.load_state_dict({k: v for k, v in start.state_dict().items() if "forth" not in k})
+    assert torch.equal(start(ids), none(ids))
+    z, w = torch.randn(3, 5, 2), torch.ones(3, 5)
+    for attend in (True, False):
+        model = a_variant(3, width=7, attend=attend)
+        torch.nn.init.normal_(model.forth[2].weight)
+        word = model(torch.arange(40)[:, None])[ids]
+        mean = (word * (ids != 0)).sum(1) / (ids != 0).sum(1)
+        assert torch.allclose(model(ids), mean, atol=1e-4) == (not attend)
+        after = model.layer(z, w)[1]
+        moved = model.attended(z, w)[1] if attend else z
+        hidden = (moved @ model.forth[0].weight.T + model.forth[0].bias).clamp_min(0)
+        torch.testing.assert_close(after, moved + hidden @ model.forth[2].weight.T)
+
+
+def test_the_study_of_variants_in_miniature(small_study, tmp_path):
+    """Every kind; the same in another order; a kind with a seed that is missing is left out."""
+    tasks = [t for t in real_text.tasks() if t.given["way"] == "128"]
+    tasks = [graph.Task(t.name, t.run, t.given | {"epochs": 1, "asked": 20}, t.needs) for t in tasks]
+    done = graph.run(tasks, tmp_path / "one", workers=0, progress=False)
+    other = graph.run(tasks[5::-1], tmp_path / "two", workers=0, progress=False)
+    assert facts(other).items() <= facts(done).items()
+    done.pop("two heads 128 1")
+    (file,) = real_text.write(done, tmp_path, "python -m studies real_text")
+    result = json.loads(file.read_text())
+    assert set(result["128"]) == set(real_text.KINDS) - {"two heads"} and result["official"] == {}
+    assert set(result["provenance"]) >= {"command", "data", "seeds", "versions", "commit", "commits_of_tasks"}
+    about = {kind: set(row) for kind, row in result["128"].items()}
+    accuracy, without = {"best", "held", "test"}, {f"without {what}" for what in real_text.REMOVED}
+    asked = accuracy | without | {"leaders", "words", "settled", "votes", "kept"}
+    assert about["no attention"] == about["feed-forward alone"] == about["layer norm"] == accuracy
+    assert about["one head"] == about["layer norm, d = 8"] == asked and about["any A learned"] == asked | {"A"}
+    assert all(len(values) == 3 for row in result["128"].values() for values in row.values())
+    assert result["128"]["one head"]["words"][0] > 5 and len(result["128"]["two heads, learned"]["A"][0]) == 2
+
+
 # The study of chapter 4, in miniature
 
 
-def test_the_sentiment_study_in_miniature(monkeypatch, tmp_path):
-    """Every kind of task, on synthetic reviews, in one process; and what goes to results/."""
+@pytest.fixture
+def small_study(monkeypatch):
+    """Synthetic reviews for the two studies."""
     generator = torch.Generator().manual_seed(0)
     ids = torch.randint(1, 60, (120, 20), generator=generator, dtype=torch.int32)
     ids[:, 15:] = 0
     labels = ((ids < 30).sum(1) > (ids >= 30).sum(1)).float()
     rows = torch.arange(120)
     some = texts.Texts(ids, labels, ["<PAD>"] + [f"w{i}" for i in range(1, 60)], rows[:70], rows[70:90], rows[90:])
-    monkeypatch.setattr(sentiment, "encoded", lambda way: some)
+    for study in (sentiment, real_text):
+        monkeypatch.setattr(study, "encoded", lambda way: some)
+    return some
+
+
+def test_the_sentiment_study_in_miniature(monkeypatch, small_study, tmp_path):
+    """Every kind of task, on synthetic reviews, in one process; and what goes to results/."""
+    labels = small_study.labels
     torch.manual_seed(0)
     published = {
         name: value.numpy() for name, value in models.stored(HardmaxClassifier(60, 2, 8, "token", alpha=2.3)).items()
