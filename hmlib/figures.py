@@ -467,13 +467,14 @@ def bands(panels, xlabel, xscale="linear"):
     """Means and ranges over seeds, {title: {label: (x, values (len(x), seeds))}}; an x of None draws a horizontal line."""
     _, axes = plt.subplots(1, len(panels), figsize=(7.5, 3.5), squeeze=False)
     for ax, (title, lines) in zip(axes[0], panels.items(), strict=True):
+        dashes = iter(("--", ":", "-."))
         for (label, (x, values)), colour, marker in zip(
             lines.items(), (BLUE, ORANGE, GREEN, RED), "osD^", strict=False
         ):
             values = np.asarray(values)
             if x is None:
                 ax.axhspan(values.min(), values.max(), color=INK, alpha=0.15, lw=0)
-                ax.axhline(values.mean(), color=INK, ls="--", lw=1, label=label)
+                ax.axhline(values.mean(), color=INK, ls=next(dashes), lw=1, label=label)
                 continue
             x = np.asarray(x, float)
             order = np.argsort(x)
