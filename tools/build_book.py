@@ -7,6 +7,7 @@ results and the installed versions, is fingerprinted here: when it changes, ever
 import base64
 import hashlib
 import html
+import json
 import os
 import re
 import shutil
@@ -95,9 +96,19 @@ def finished(page):
     """A page without the theme's faults, with a card for those who share it, and with a content security policy."""
     for fault, mended in MENDED:
         page = re.sub(fault, mended, page)
+    page = re.sub(
+        r'(<script type="application/vnd.jupyter.widget-state\+json">)(.*?)(?=</script>)', alive, page, flags=re.S
+    )
     page = re.sub("<head>", lambda m: f"{m[0]}\n{card(page)}".rstrip("\n"), page, count=1)
     page = re.sub(r'<meta http-equiv="Content-Security-Policy"[^>]*>\n', "", page)
     return re.sub(r"(<head>|^(?=<meta http-equiv=.Refresh))", lambda m: m[0] + policy(page), page, count=1)
+
+
+def alive(stored):
+    """The state of those widgets that live.js draws: progress bars and panels are alive in JupyterLab alone."""
+    state = json.loads(stored[2])
+    state["state"] = {name: model for name, model in state["state"].items() if "_esm" in model["state"]}
+    return stored[1] + json.dumps(state).replace("</", "<\\/")  # no script ends within a script
 
 
 # What others leave to be desired: what these buttons say is not what they show, and the logo is in no landmark.

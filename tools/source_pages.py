@@ -1,4 +1,4 @@
-"""Write book/code.md and book/tests.md: the functions and the tests that the book refers to, from where they stand.
+"""Write book/code.md, book/tests.md and book/tests_beyond.md: what the book refers to, from where it stands.
 
 A chapter links to a function with {ref}`text <code-NAME>` (a class: code-NAME-class) and to a test with
 {ref}`text <test_NAME>`. `make refresh` calls this; the suite checks that the pages are up to date.
@@ -20,25 +20,39 @@ TESTS = """# The tests, statement by statement
 The tests that the {doc}`statement map <statements>` and the chapters name, as they are in the repository. `@given` draws
 the instances; when a test fails, it shrinks them to the smallest that does. `oracle` is a second implementation in plain
 Python on fractions, written from the definitions alone, and `rejected` an independent checker of certificates.
+
+Those of chapters 5 to 7 have {doc}`a page of their own <tests_beyond>`.
 """
+BEYOND = """# The tests of chapters 5 to 7
+
+The tests of the second paper's statements, and of what lies beyond the papers; for the others see {doc}`tests`.
+"""
+LATER = {"test_exact.py", "test_variations.py", "test_statistics.py"}
 
 
 def pages():
-    """{path: text} of both pages."""
+    """{path: text} of the three pages."""
     import hmlib
 
-    texts = [p.read_text() for p in (*ROOT.glob("book/*.md"), *ROOT.glob("notebooks/*.ipynb")) if p.name != "tests.md"]
+    texts = [p.read_text() for p in (*ROOT.glob("book/*.md"), *ROOT.glob("notebooks/*.ipynb")) if "tests" not in p.name]
     tests = set(re.findall(r"\{ref\}`(?:[^`<]*<)?(test_\w+)", "".join(texts)))
     labels = set(re.findall(r"<(code-[\w-]+)>", "".join(texts)))
+    package, attempts = sorted(ROOT.glob("hmlib/*.py")), sorted(ROOT.glob("tests/*.py"))
     return {
-        ROOT / "book/code.md": page(CODE, "hmlib", lambda name, label: name in hmlib.__all__ or label in labels),
-        ROOT / "book/tests.md": page(TESTS, "tests", lambda name, label: name in tests),
+        ROOT / "book/code.md": page(CODE, package, lambda name, label: name in hmlib.__all__ or label in labels),
+        ROOT / "book/tests.md": page(
+            TESTS, [p for p in attempts if p.name not in LATER], lambda name, _: name in tests
+        ),
+        ROOT / "book/tests_beyond.md": page(
+            BEYOND, [p for p in attempts if p.name in LATER], lambda name, _: name in tests
+        ),
     }
 
 
-def page(head, folder, wanted):
+def page(head, paths, wanted):
     parts = [head]
-    for path in sorted((ROOT / folder).glob("*.py")):
+    for path in paths:
+        folder = path.parent.name
         tree = ast.parse(path.read_text())
         shown = []
         for node in tree.body:
