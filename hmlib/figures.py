@@ -427,6 +427,7 @@ def protocol(runs, paper):
         axes[0].semilogy(epoch, run["loss"], "-", color=colour, lw=1, label=f"$d = {d}$")
         axes[0].semilogy(run["measured"], run["train_loss_hardmax"], "x", color=colour, ms=5)
         axes[1].plot(epoch, run["test_accuracy"], "-", color=colour, lw=1)
+        axes[1].plot(run["measured"], run["test_accuracy_hardmax"], "x", color=colour, ms=5)
         theirs = paper[d]
         if "loss" in theirs:
             axes[0].semilogy(
@@ -481,7 +482,7 @@ def bands(panels, xlabel, xscale="linear"):
             ax.fill_between(x[order], values.min(1)[order], values.max(1)[order], color=colour, alpha=0.2, lw=0)
             ax.plot(x[order], values.mean(1)[order], marker + "-", color=colour, ms=5, lw=1.2, label=label)
         ax.set(xlabel=xlabel, title=title, xscale=xscale)
-        ax.legend(frameon=False, fontsize=8)
+        ax.legend(facecolor="white", framealpha=0.85, edgecolor="none", fontsize=8)
 
 
 @styled
