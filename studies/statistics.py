@@ -10,6 +10,7 @@ from benchmarks.provenance import ROOT, provenance
 from benchmarks.provenance import write as write_json
 from hmlib import follow, limit, simulate
 from hmlib.reviews import SHA256, load_published
+from studies import variations
 from studies.graph import Task, rounded
 from studies.texts import encoded
 
@@ -134,9 +135,8 @@ def bands_of(row, what):
 
 def wilson(k, clouds):
     """Of k clouds out of so many: Wilson's 95 % interval of the share, with its middle."""
-    q, p = 1.96**2 / clouds, k / clouds
-    middle, half = (p + q / 2) / (1 + q), (q * p * (1 - p) + q * q / 4) ** 0.5 / (1 + q)
-    return np.array([middle - half, middle, middle + half])
+    _, low, high = variations.wilson(k, clouds)
+    return np.array([low, (low + high) / 2, high])
 
 
 # Fitted laws
