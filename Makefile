@@ -13,7 +13,7 @@ book: .venv/installed ## build the site, every notebook executed
 	$(BIN)/python tools/build_book.py
 
 test: .venv/installed ## run the suite: notebooks under strict nbval, properties, doctests
-	$(BIN)/python -m pytest -n auto --dist loadfile # a notebook is one file: its cells stay together
+	$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadfile # a notebook is one file: its cells stay together
 
 lab: .venv/installed ## open JupyterLab on the notebooks
 	$(BIN)/python -m jupyterlab --notebook-dir=. --LabApp.default_url=/lab/tree/notebooks
