@@ -536,6 +536,7 @@ print("certified:", end.certified, "at layer", end.settled_at)
 
   reach = 0;
   begin();
+  controls(); // named before the first frame, which may be late
   refresh();
   return () => {
     frames.stop();
