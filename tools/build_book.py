@@ -101,7 +101,11 @@ def finished(page):
     )
     page = re.sub("<head>", lambda m: f"{m[0]}\n{card(page)}".rstrip("\n"), page, count=1)
     page = re.sub(r'<meta http-equiv="Content-Security-Policy"[^>]*>\n', "", page)
-    return re.sub(r"(<head>|^(?=<meta http-equiv=.Refresh))", lambda m: m[0] + policy(page), page, count=1)
+    page = re.sub(r"(<head>|^(?=<meta http-equiv=.Refresh))", lambda m: m[0] + policy(page), page, count=1)
+    # The front door has an icon too, or browsers ask for one that is not there.
+    return re.sub(
+        r"^(?=<meta http-equiv=.Refresh)", '<link rel="icon" href="_static/favicon.svg"/>\n', page, flags=re.M
+    )
 
 
 def alive(stored):
