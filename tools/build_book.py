@@ -121,6 +121,8 @@ MENDED = (
     # A page of prose that runs code is no notebook elsewhere; its buttons open the first chapter.
     (r'(https://(?:mybinder|colab)[^"]*/)book/\w+\.md', r"\1notebooks/01_geometry.ipynb"),
     (r'<table class="table', '<table tabindex="0" class="table'),  # a wide one scrolls, by keys too
+    # So does wide code. The theme sees to that once, when a page has loaded, which may be before its text is as wide.
+    (r'(<div class="highlight">)<pre>', r'\1<pre tabindex="0">'),
     # What a folded cell says of itself is its name; another one hides it from those who listen.
     (r'<summary aria-label="Toggle hidden content">', "<summary>"),
     (r'(<button class="btn search-button-field[^>]*) title="Search" aria-label="Search"', r"\1"),
