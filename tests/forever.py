@@ -8,8 +8,8 @@ from oracle import attention_sets, dot, exact, times
 
 
 def closed_forms(Z, sets, alpha, A=None):
-    """[(M, [q_0, q_1, ...])], so that token i is at M + r^t sum_m binom(t, m) q_m while the sets stay; None for a token
-    that is in its own set and moves."""
+    """[(M, [q_0, q_1, ...])], so that token i is at M + r^t sum_m binom(t, m) q_m while the sets stay; None if a token in
+    its own set moves (or one at 0 will): then they do not stay."""
     d = len(Z[0])
 
     def mean(rows):
@@ -64,7 +64,7 @@ def newton(values):
 
 
 def first_change(Z, alpha, A=None):
-    """(t, forms): the first layer whose sets are not those of Z, None if there is none; forms None: not decided."""
+    """(t, forms): the first layer whose sets are not those of Z, None if there is none. forms None: it comes, some time."""
     Z, alpha, A = exact(Z), Fraction(alpha), None if A is None else exact(A)
     r, sets = 1 / (1 + alpha), attention_sets(Z, A)
     forms = closed_forms(Z, sets, alpha, A)
