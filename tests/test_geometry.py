@@ -3,7 +3,6 @@
 import re
 from fractions import Fraction
 from itertools import combinations, product
-from types import SimpleNamespace
 
 import numpy as np
 import oracle
@@ -426,10 +425,3 @@ def test_the_limit_polytope_is_strictly_exposed(model):
     assert (S.points[: len(K)] == K).all() and S.faces[: len(K)] == [[i] for i in range(len(K))]
     assert all(len(face) > 1 for face in S.faces[len(K) :])
     assert as_set(limits.limit(Z, 1, A).tokens) <= as_set(S.points)
-
-
-def test_an_uncertified_limit_is_refused(monkeypatch):
-    unsure = SimpleNamespace(tokens=np.zeros((3, 2)), leaders=np.array([0]), certified=False)
-    monkeypatch.setattr(limits, "limit", lambda *_: unsure)
-    with pytest.raises(ValueError, match=r"limit of this cloud of shape \(3, 2\) could not be certified. Small clouds"):
-        limit_polytope(np.eye(2), 1)
