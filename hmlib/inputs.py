@@ -152,14 +152,14 @@ def flag(value, name):
 
 
 def sequence(value, name, of="things"):
-    """A list of things that come in an order, and have an end."""
+    """A list of things that come in an order."""
     none = str, bytes, dict, set, frozenset, np.ma.MaskedArray
-    if isinstance(value, none) or not hasattr(type(value), "__len__"):
+    if isinstance(value, none) or not hasattr(type(value), "__iter__"):
         raise ValueError(f"{name} is of type {type(value).__name__}: expected a list of {of}.")
     try:
         return list(value)
     except Exception as error:
-        raise ValueError(f"{name} cannot be read as a list of {of}: {_words_of(error)}") from None
+        raise ValueError(f"{name} cannot be read as a list of {of}: {first_line(error)}") from None
 
 
 def words(value, name):
@@ -181,7 +181,7 @@ def path(value, name="path"):
     try:
         return Path(os.fsdecode(value)).expanduser()
     except RuntimeError as error:  # ~ of nobody
-        raise ValueError(f"{name} is {shown(value)}: {_words_of(error)}") from None
+        raise ValueError(f"{name} is {shown(value)}: {first_line(error)}") from None
 
 
 def room(shape, size, what, instead):
@@ -301,7 +301,7 @@ def array(X, name):
         if "inhomogeneous" in str(error):
             raise ValueError(f"{name} is ragged: expected rows of equal length (pad them and pass a mask).") from None
         raise ValueError(
-            f"{name} (of type {type(X).__name__}) cannot be read as an array of numbers: {_words_of(error)}"
+            f"{name} (of type {type(X).__name__}) cannot be read as an array of numbers: {first_line(error)}"
         ) from None
 
 
@@ -330,7 +330,7 @@ def numbers(X, name):
     return exact if (exact != floats).any() else floats
 
 
-def _words_of(error):
+def first_line(error):
     """The first line of what somebody else's error says."""
     return shown((str(error).splitlines() or [type(error).__name__])[0], str)
 

@@ -161,7 +161,9 @@ def test_a_start_from_floats_changes_nothing(A, near, monkeypatch):
 
 
 def test_a_projection_that_takes_minutes_is_refused():
-    with pytest.raises(ValueError, match=r"vertices has shape \(81, 81\): expected at most 80 points or 80 coordinates"):
+    with pytest.raises(
+        ValueError, match=r"vertices has shape \(81, 81\): expected at most 80 points or 80 coordinates"
+    ):
         project(np.zeros(81), np.eye(81))
     assert project(np.zeros(81), np.eye(81)[:1]).sum() == 1 == project([0], np.arange(1, 100)[:, None]).sum()
 
