@@ -57,11 +57,11 @@ class HardmaxClassifier(nn.Module):
     ):
         super().__init__()
         rows, dim = inputs.count(rows, "rows", least=1), inputs.count(dim, "dim", least=1)
-        inputs.room((rows, dim), 4, "the embedding", "Pass fewer rows.")
+        inputs.room((rows, dim), 4, "an embedding of rows x dim", "Pass fewer.")
         self.depth = inputs.count(depth, "depth")
         self.padding = inputs.choice(padding, "padding", PADDING)
         self.attention = inputs.choice(attention, "attention", ATTENTION)
-        self.temperature = float(inputs.number(temperature, "temperature", "> 0"))
+        self.temperature = inputs.number(temperature, "temperature", "> 0")
         self.embedding = nn.Embedding(rows, dim)
         self.decoder = nn.Linear(dim, 1)
         self.raw_alpha = nn.Parameter(torch.zeros(()), requires_grad=inputs.flag(learn_alpha, "learn_alpha"))
@@ -147,16 +147,18 @@ class HardmaxClassifier(nn.Module):
         y = z if self.R is None else z @ self.R.T
         return y @ y.transpose(1, 2)
 
-    def _checked(self, ids):
-        ids = _tensor(ids, "ids")
+    def _checked(self, ids, name="ids"):
+        ids = _tensor(ids, name)
         if ids.ndim != 2 or ids.dtype not in INTEGERS:
             raise ValueError(
-                f"ids have shape {tuple(ids.shape)} and type {ids.dtype}: expected integers, (batch, length)."
+                f"{name} have shape {tuple(ids.shape)} and type {ids.dtype}: expected integers, (batch, length)."
             )
-        rows = self.embedding.num_embeddings
+        rows, ids = self.embedding.num_embeddings, ids.long()
         if ids.numel() and (int(ids.min()) < 0 or int(ids.max()) >= rows):
-            raise ValueError(f"ids go from {int(ids.min())} to {int(ids.max())}: expected 0 to {rows - 1}, the rows.")
-        return ids.long()
+            raise ValueError(
+                f"{name} go from {int(ids.min())} to {int(ids.max())}: expected 0 to {rows - 1}, the rows."
+            )
+        return ids
 
 
 def _tensor(X, name):
@@ -237,9 +239,9 @@ def train(
         inputs.count(batch, "batch", least=1),
         inputs.count(seed, "seed", MOST_SEED),
     )
-    rate = float(inputs.number(rate, "rate", "> 0"))
-    alpha_rate = None if alpha_rate is None else float(inputs.number(alpha_rate, "alpha_rate", "> 0"))
-    clip, dropout = float(inputs.number(clip, "clip", "> 0")), float(inputs.number(dropout, "dropout", ">= 0 and < 1"))
+    rate = inputs.number(rate, "rate", "> 0")
+    alpha_rate = None if alpha_rate is None else inputs.number(alpha_rate, "alpha_rate", "> 0")
+    clip, dropout = inputs.number(clip, "clip", "> 0"), inputs.number(dropout, "dropout", ">= 0 and < 1")
     inputs.flag(deterministic, "deterministic")
     inputs.flag(progress, "progress")
     if measure is not None and not callable(measure):
@@ -248,12 +250,12 @@ def train(
         inputs.count(patience, "patience")
         if validation is None:
             raise ValueError(f"patience is {patience}, and there is no validation to lose it over: pass validation.")
-    data = {"ids": _pair(model, ids, labels, "ids")}
+    data = {"ids": _pair(model, ids, labels)}
     if validation is not None:
         validation = inputs.sequence(validation, "validation", "ids and labels")
         if len(validation) != 2:
             raise ValueError(f"validation has {len(validation)} parts: expected two, ids and labels.")
-        data["validation"] = _pair(model, *validation, "validation")
+        data["validation"] = _pair(model, *validation, "validation ")
     learned = {name: p for name, p in model.named_parameters() if p.requires_grad}
     rates = [
         {"params": [p], "lr": alpha_rate if alpha_rate and name == "raw_alpha" else rate} for name, p in learned.items()
@@ -266,7 +268,7 @@ def train(
     store = None if folder is None else _Checkpoints(inputs.path(folder, "folder"), settings)
     as_before, threads_before = torch.are_deterministic_algorithms_enabled(), torch.get_num_threads()
     try:
-        torch.set_num_threads(threads_before if threads is None else inputs.count(threads, "threads", least=1))
+        torch.set_num_threads(threads_before if threads is None else inputs.count(threads, "threads", 256, least=1))
         torch.use_deterministic_algorithms(deterministic or as_before)
         if store and (found := store.newest()):
             history, tensors = found
@@ -312,29 +314,28 @@ def _epoch(model, optimiser, ids, labels, number, epochs, batch, seed, clip, dro
         nn.utils.clip_grad_norm_(model.parameters(), clip)
         optimiser.step()
         loss += float(cost.detach()) * len(rows)
-        if not math.isfinite(loss):
-            raise ValueError(
-                f"the loss of epoch {number + 1} is {loss}: nothing can be learned from there. Take a smaller rate."
-            )
         right += int(((logits > 0) == (labels[rows] > 0)).sum())
+    if not (math.isfinite(loss) and all(bool(p.isfinite().all()) for p in model.parameters())):
+        raise ValueError(f"epoch {number + 1}: the loss is {loss}, or weights are not finite. Take a smaller rate.")
     return {"loss": loss / len(ids), "accuracy": right / len(ids), "alpha": float(model.alpha.detach())}
 
 
 @torch.no_grad()
 def evaluate(model, ids, labels, batch=256):
     """(mean loss, accuracy) of a model."""
-    ids, labels = _pair(model, ids, labels, "ids")
+    ids, labels = _pair(model, ids, labels)
     logits = torch.cat([model(some) for some in ids.split(inputs.count(batch, "batch", least=1))])
     loss = F.binary_cross_entropy_with_logits(logits, labels)
     return float(loss), float(((logits > 0) == (labels > 0)).float().mean())
 
 
-def _pair(model, ids, labels, name):
+def _pair(model, ids, labels, of=""):
     """(ids, labels) as tensors that belong together, for the model."""
-    x, y = inputs.instance(model, "model", HardmaxClassifier)._checked(ids), _tensor(labels, "labels")
+    x = inputs.instance(model, "model", HardmaxClassifier)._checked(ids, f"{of}ids")
+    y = _tensor(labels, f"{of}labels")
     if y.shape != (len(x),) or len(x) == 0 or not ((y == 0) | (y == 1)).all():
         raise ValueError(
-            f"{name}: {len(x)} rows and labels of shape {tuple(y.shape)}; expected as many of both, labels 0 or 1."
+            f"{of}ids: {len(x)} rows and {of}labels of shape {tuple(y.shape)}; expected as many of both, labels 0 or 1."
         )
     return x, y.to(model.decoder.weight.dtype)
 
@@ -477,7 +478,7 @@ def explain(model, words, vocabulary=None, length=128):
         raise ValueError(
             f"vocabulary has {len(vocabulary)} rows, padding included: expected {rows}, those of the model."
         )
-    ids = vocabulary.encode(words, length)
+    ids = vocabulary.encode(words, length if length is None else inputs.count(length, "length", least=1))
     ids = ids if model.padding == "token" else ids[ids != 0]
     if not ids.any():
         raise ValueError(f"None of the {len(words)} words is in the vocabulary: nothing to explain.")

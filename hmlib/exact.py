@@ -91,7 +91,7 @@ class ExactTransformer:
         mask, d = inputs.real_tokens(mask, X), self.blocks[0].U.shape[1]
         if X.shape[-1] != d:
             raise ValueError(f"X has shape {X.shape}: expected tokens of {d} coordinates, (..., n, {d}).")
-        temperature = float(inputs.number(temperature, "temperature", ">= 0"))  # 0 is hardmax
+        temperature = inputs.number(temperature, "temperature", ">= 0")  # 0 is hardmax
         exact = self.blocks[0].U.dtype == object and not temperature
         return self._states(inputs.like(X, np.empty(0, object if exact else float), "X"), mask, temperature, exact)
 
@@ -201,12 +201,12 @@ def classify_exactly(sequences, labels, mode="set"):
     inputs.choice(mode, "mode", ("set", "measure"))
     (sequences,) = _sequences(sequence=sequences)
     labels = list(labels) if isinstance(labels, str) else inputs.sequence(labels, "labels", "labels")
-    labels = [label.tolist() if hasattr(label, "tolist") else label for label in labels]  # numbers of NumPy or torch
     if len(labels) != len(sequences):
         raise ValueError(f"there are {len(sequences)} sequences and {len(labels)} labels: expected as many of both.")
     try:
+        labels = [label.tolist() if hasattr(label, "tolist") else label for label in labels]  # of NumPy, of torch
         classes = list(dict.fromkeys(labels))
-    except TypeError:
+    except Exception:
         raise ValueError("labels cannot be hashed: expected numbers, strings or tuples.") from None
     if any(isinstance(label, float) and math.isnan(label) for label in classes):
         raise ValueError("labels has NaN, which equals nothing: expected numbers, strings or tuples.")

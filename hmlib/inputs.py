@@ -112,16 +112,19 @@ def real_tokens(mask, Z):
 
 
 def count(value, name, top=None, least=0):
-    """A whole number >= least (and <= top, where there is one)."""
-    if not isinstance(value, Integral) or isinstance(value, bool) or value < least or (top is not None and value > top):
-        expected = f">= {least}" if top is None else f"from {least} to {top}"
+    """A whole number >= least (and <= top, where there is one; nothing is counted beyond 2^53)."""
+    end = 2**53 if top is None else top
+    if not isinstance(value, Integral) or isinstance(value, bool) or not least <= value <= end:
+        short = top is None and not (isinstance(value, Integral) and value > end)
+        expected = f">= {least}" if short else f"from {least} to {end}"
         raise ValueError(f"{name} is {shown(value)}: expected a whole number {expected}.")
     return int(value)
 
 
-def number(value, name, expected=""):
-    """One finite number, a float or a Fraction; `expected` says of what kind, see RANGES."""
+def number(value, name, expected="", exact=False):
+    """One finite number as a float, or as a Fraction that is exact; `expected` says of what kind, see RANGES."""
     x = numbers(value, name)
+    x = x if exact else like(x, np.zeros(0), name)
     if x.ndim or not RANGES[expected](x):
         raise ValueError(f"{name} is {shown(value)}: expected a number{expected and ' '}{expected}.")
     return x.item()
@@ -153,8 +156,11 @@ def flag(value, name):
 
 def sequence(value, name, of="things"):
     """A list of things that come in an order."""
-    none = str, bytes, dict, set, frozenset, np.ma.MaskedArray
-    if isinstance(value, none) or not hasattr(type(value), "__iter__"):
+    none = str, bytes, set, frozenset, np.ma.MaskedArray
+    table = (
+        hasattr(type(value), "keys") and getattr(value, "ndim", 2) == 2
+    )  # a dict, or a DataFrame: a list of its columns
+    if isinstance(value, none) or table or not hasattr(type(value), "__iter__"):
         raise ValueError(f"{name} is of type {type(value).__name__}: expected a list of {of}.")
     try:
         return list(value)
@@ -324,7 +330,7 @@ def numbers(X, name):
     with np.errstate(all="ignore"):
         floats = X.astype(float)
     sure = X.dtype.kind == "f" and not isinstance(given, list | tuple)  # NumPy rounds where ints stand among floats
-    if X.itemsize <= 8 and (sure or abs(floats).max(initial=0) <= 2**53):
+    if X.itemsize <= 8 and (sure or abs(floats).max(initial=0) < 2**53):
         return floats
     exact = _rationals(np.array(given, object) if isinstance(given, list | tuple) else X.astype(object))
     return exact if (exact != floats).any() else floats

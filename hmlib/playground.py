@@ -226,7 +226,7 @@ def review_model(words, embedding, alpha, depth, weight, bias, about="A trained 
         or any(re.search(r"\s", word) or not word for word in words)
     ):
         raise ValueError(
-            f"There are {len(words)} words for {len(E)} rows: expected as many, all different, without blanks."
+            f"There are {len(words)} words for the {len(E)} rows of embedding: expected as many, all different, without blanks."
         )
     return {
         "words": " ".join(words),
@@ -235,7 +235,7 @@ def review_model(words, embedding, alpha, depth, weight, bias, about="A trained 
         "alpha": float(inputs.rate(alpha, np.zeros(1))),
         "depth": inputs.count(depth, "depth", MOST_DEPTH),
         "weight": inputs.points(inputs.token(weight, "weight")[None], 2, "weight")[0].astype(float).tolist(),
-        "bias": float(inputs.number(bias, "bias")),
+        "bias": inputs.number(bias, "bias"),
         "about": inputs.instance(about, "about", str),
     }
 

@@ -264,6 +264,7 @@ class Vocabulary:
         known = [self.index[word] for word in inputs.words(words, "words") if word in self.index]
         if length is not None:
             length = inputs.count(length, "length")
+            inputs.room((length,), 16, "a review of this length", "Pass a shorter one, or None.")
             known = known[:length] + [0] * (length - len(known))
         return np.array(known, np.int64)
 

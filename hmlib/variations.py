@@ -42,13 +42,13 @@ class Layer:
     feed_forward: Callable | None = None
 
     def __post_init__(self):
-        inputs.number(self.alpha, "alpha", "> 0")
+        inputs.number(self.alpha, "alpha", "> 0", exact=True)
         for name in ("temperature", "tolerance"):
-            object.__setattr__(self, name, inputs.number(getattr(self, name), name, ">= 0"))
-        if (self.temperature > 0) + (self.tolerance > 0) + (self.ties != "mean") > 1:
-            raise ValueError("temperature, tolerance and ties exclude each other: expected at most one of them.")
+            object.__setattr__(self, name, inputs.number(getattr(self, name), name, ">= 0", exact=name == "tolerance"))
         inputs.choice(self.ties, "ties", TIES)
         inputs.choice(self.normalise, "normalise", NORMALISE)
+        if (self.temperature > 0) + (self.tolerance > 0) + (self.ties != "mean") > 1:
+            raise ValueError("temperature, tolerance and ties exclude each other: expected at most one of them.")
         inputs.flag(self.causal, "causal")
         if self.feed_forward is not None and not callable(self.feed_forward):
             raise ValueError(f"feed_forward is {inputs.shown(self.feed_forward)}: expected a function, or None.")
@@ -159,7 +159,7 @@ def _mean(Z, A, layer, mask):
         if layer.temperature:
             weights = np.where(seen, np.exp(-np.maximum(gap, 0) / layer.temperature), 0)
         else:
-            weights = (seen & (gap <= inputs.like(np.asarray(layer.tolerance), Z)[()])).astype(Z.dtype)
+            weights = (seen & (gap <= inputs.like(np.asarray(layer.tolerance), Z, "tolerance")[()])).astype(Z.dtype)
         return weights @ Z / weights.sum(-1, keepdims=True)
     tokens = Z.reshape(-1, d)
     first, ties = _choose(Z.reshape(-1, n, d), Z.reshape(-1, n, d), A, layer.causal, mask)
