@@ -198,6 +198,17 @@ def test_keys_do_what_the_mouse_does(opened):
     assert state(page)["Z"][1].tolist() == [0.125, 1]
 
 
+@pytest.mark.parametrize("typed", ["1.5", "0", "9", "-1", ""])
+def test_a_token_that_is_none_is_not_chosen(opened, typed):
+    """1.5 would stop the drawing until a whole number is typed."""
+    page = opened("the rule")
+    page.get_by_label("number of the chosen token").fill("3")
+    page.get_by_label("number of the chosen token").fill(typed)
+    page.get_by_label("Layer").fill("2")
+    page.wait_for_function("document.querySelector('.hm-status').textContent.includes('Layer 2. ')")
+    assert "Token 3 is at" in page.locator(".hm-status").inner_text()
+
+
 def test_everything_has_its_turn_in_the_tab_order(opened):
     page = opened("square")
     seen = []
