@@ -10,13 +10,14 @@ import math
 import os
 from contextlib import contextmanager
 from fractions import Fraction
-from numbers import Integral, Rational
+from numbers import Integral, Rational, Real
 from pathlib import Path
 
 import numpy as np
 
 EPS = np.finfo(float).eps
 MOST_BYTES = 2**31  # that one array may take; set it higher where there is more memory
+LARGEST = 2.0**1000  # coordinate of a token
 
 
 def cloud(Z, name="Z"):
@@ -29,6 +30,11 @@ def cloud(Z, name="Z"):
     if 0 in Z.shape:
         raise ValueError(
             f"{name} has shape {Z.shape}, an empty cloud: expected at least one token of at least one coordinate."
+        )
+    if Z.dtype != object and max(Z.max(), -Z.min()) > LARGEST:
+        raise ValueError(
+            f"{name} has coordinates up to {abs(Z).max():.3g}: expected at most 2^1000, about 1e301, so that sums of tokens are "
+            "floats. Divide all by a power of two, which changes nothing else, or pass Fractions."
         )
     return Z
 
@@ -128,6 +134,13 @@ def number(value, name, expected="", exact=False):
     if x.ndim or not RANGES[expected](x):
         raise ValueError(f"{name} is {shown(value)}: expected a number{expected and ' '}{expected}.")
     return x.item()
+
+
+def amount(value, name):
+    """A number >= 0, infinity included."""
+    if isinstance(value, bool) or not isinstance(value, Real) or not value >= 0:
+        raise ValueError(f"{name} is {shown(value)}: expected a number >= 0.")
+    return value
 
 
 RANGES = {"": lambda x: True, "> 0": lambda x: x > 0, ">= 0": lambda x: x >= 0, ">= 0 and < 1": lambda x: 0 <= x < 1}
@@ -234,7 +247,7 @@ def extra(name):
 def like(X, Z, name="a number"):
     """X in the arithmetic of Z: rational if the tokens are, float64 otherwise."""
     if Z.dtype == object:
-        return _rationals(X)
+        return rationals(X)
     try:
         return X.astype(float)
     except OverflowError:
@@ -326,13 +339,13 @@ def numbers(X, name):
     if not finite:
         raise ValueError(f"{name} has NaN or infinite entries (shape {X.shape}): expected finite numbers.")
     if X.dtype == object:
-        return _rationals(X)
+        return rationals(X)
     with np.errstate(all="ignore"):
         floats = X.astype(float)
     sure = X.dtype.kind == "f" and not isinstance(given, list | tuple)  # NumPy rounds where ints stand among floats
     if X.itemsize <= 8 and (sure or abs(floats).max(initial=0) < 2**53):
         return floats
-    exact = _rationals(np.array(given, object) if isinstance(given, list | tuple) else X.astype(object))
+    exact = rationals(np.array(given, object) if isinstance(given, list | tuple) else X.astype(object))
     return exact if (exact != floats).any() else floats
 
 
@@ -342,7 +355,7 @@ def first_line(error):
 
 
 @np.vectorize(otypes=[object])
-def _rationals(x):
+def rationals(x):
     if isinstance(x, Integral):
         return Fraction(int(x))
     return Fraction(x) if isinstance(x, Rational) else Fraction(*x.as_integer_ratio())
@@ -353,7 +366,7 @@ def _is_positive_definite(A):
     values = np.linalg.eigvalsh(unit(integers(A) if A.dtype == object else A, None))
     if abs(values[0]) > 16 * len(A) * EPS * abs(values).max():
         return values[0] > 0
-    A = _rationals(A)
+    A = rationals(A)
     for k in range(len(A)):
         if A[k, k] <= 0:
             return False

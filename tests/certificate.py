@@ -2,6 +2,7 @@
 
 from fractions import Fraction
 
+from forever import first_change
 from oracle import attention_sets, dot, exact, step, times
 
 
@@ -38,8 +39,11 @@ def rejected(end, Z, alpha, A=None):
 
     zeros = [i for i in range(n) if not any(Z[i])]  # they follow all, and stay if all others have settled and balance
     goals = [Z[i] if i in zeros else goal(i) for i in range(n)]
-    if None in goals:
-        return "not settled"
+    if None in goals:  # a tie whose mean moves: is the linear run with these sets the run, for ever?
+        change, forms = first_change(Z, alphas[-1], A) if end.settled_at >= len(alphas) - 1 else (0, None)
+        if forms is None or change is not None:
+            return "not settled"
+        goals = [M for M, _ in forms]
     if zeros and len(zeros) < n and (any(mean(Z, range(n))) or any(mean(goals, range(n)))):
         return "a token at 0 will move"
     if born != dict(zip(end.leaders.tolist(), end.born.tolist(), strict=True)):

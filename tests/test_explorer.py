@@ -120,7 +120,9 @@ def test_explanations_and_what_if_are_equal(texts, model, said):
 
 def test_bad_models_are_refused(model, tmp_path):
     good = {"alpha": 1, "depth": 2, "weight": [1, 0], "bias": 0}
-    with pytest.raises(ValueError, match="There are 1 words for the 2 rows of embedding: expected as many, all different"):
+    with pytest.raises(
+        ValueError, match="There are 1 words for the 2 rows of embedding: expected as many, all different"
+    ):
         playground.review_model(["good"], [[1, 0], [0, 1]], **good)
     with pytest.raises(ValueError, match="all different, without blanks"):
         playground.review_model(["good film", "bad"], [[1, 0], [0, 1]], **good)
