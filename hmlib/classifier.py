@@ -21,6 +21,7 @@ with inputs.extra("torch"):
     from torch import nn
     from torch.nn import functional as F
 
+MOST_LAYERS, MOST_ROWS = 10**9, 2**53
 MOST_SEED = 2**43  # of train: times 1,000,003 it is still a seed of torch
 ATTENTION = ("hardmax", "pass-through", "softmax")
 PADDING = ("mask", "token")
@@ -58,7 +59,7 @@ class HardmaxClassifier(nn.Module):
         super().__init__()
         rows, dim = inputs.count(rows, "rows", least=1), inputs.count(dim, "dim", least=1)
         inputs.room((rows, dim), 4, "an embedding of rows x dim", "Pass fewer.")
-        self.depth = inputs.count(depth, "depth")
+        self.depth = inputs.count(depth, "depth", MOST_LAYERS)
         self.padding = inputs.choice(padding, "padding", PADDING)
         self.attention = inputs.choice(attention, "attention", ATTENTION)
         self.temperature = inputs.number(temperature, "temperature", "> 0")
@@ -236,7 +237,7 @@ def train(
     """
     epochs, batch, seed = (
         inputs.count(epochs, "epochs"),
-        inputs.count(batch, "batch", least=1),
+        inputs.count(batch, "batch", MOST_ROWS, least=1),
         inputs.count(seed, "seed", MOST_SEED),
     )
     rate = inputs.number(rate, "rate", "> 0")
@@ -324,7 +325,7 @@ def _epoch(model, optimiser, ids, labels, number, epochs, batch, seed, clip, dro
 def evaluate(model, ids, labels, batch=256):
     """(mean loss, accuracy) of a model."""
     ids, labels = _pair(model, ids, labels)
-    logits = torch.cat([model(some) for some in ids.split(inputs.count(batch, "batch", least=1))])
+    logits = torch.cat([model(some) for some in ids.split(inputs.count(batch, "batch", MOST_ROWS, least=1))])
     loss = F.binary_cross_entropy_with_logits(logits, labels)
     return float(loss), float(((logits > 0) == (labels > 0)).float().mean())
 

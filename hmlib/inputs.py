@@ -118,11 +118,9 @@ def real_tokens(mask, Z):
 
 
 def count(value, name, top=None, least=0):
-    """A whole number >= least (and <= top, where there is one; nothing is counted beyond 2^53)."""
-    end = 2**53 if top is None else top
-    if not isinstance(value, Integral) or isinstance(value, bool) or not least <= value <= end:
-        short = top is None and not (isinstance(value, Integral) and value > end)
-        expected = f">= {least}" if short else f"from {least} to {end}"
+    """A whole number >= least (and <= top, where there is one)."""
+    if not isinstance(value, Integral) or isinstance(value, bool) or value < least or (top is not None and value > top):
+        expected = f">= {least}" if top is None else f"from {least} to {top}"
         raise ValueError(f"{name} is {shown(value)}: expected a whole number {expected}.")
     return int(value)
 
@@ -207,8 +205,9 @@ def room(shape, size, what, instead):
     """Refuse what would take too much memory: an array of this shape, of entries of so many bytes."""
     need = math.prod(shape) * size
     if need > MOST_BYTES:
+        gigabytes = f"{need / 2**30:,.1f} GB" if need < 2**80 else "far too much"
         raise ValueError(
-            f"{what} would take {need / 2**30:,.1f} GB, as an array of shape {shown(tuple(shape))}; at most "
+            f"{what} would take {gigabytes}, as an array of shape {shown(tuple(shape))}; at most "
             f"{MOST_BYTES / 2**30:.1f} GB are taken (hmlib.inputs.MOST_BYTES). {instead}"
         )
 
