@@ -185,7 +185,7 @@ def words(value, name):
         raise ValueError(f"{name} is a str: expected a list of words, as preprocess gives it.")
     value = sequence(value, name, "words")
     if strange := [kind for kind in set(map(type, value)) if not issubclass(kind, str)]:
-        raise ValueError(f"{name} holds a {strange[0].__name__}: expected a list of words, each a str.")
+        raise ValueError(f"{name} holds something of type {strange[0].__name__}: expected a list of words, each a str.")
     return value
 
 
