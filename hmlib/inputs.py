@@ -185,7 +185,7 @@ def words(value, name):
         raise ValueError(f"{name} is a str: expected a list of words, as preprocess gives it.")
     value = sequence(value, name, "words")
     if strange := [kind for kind in set(map(type, value)) if not issubclass(kind, str)]:
-        raise ValueError(f"{name} holds a {strange[0].__name__}: expected a list of words, each a str.")
+        raise ValueError(f"{name} holds something of type {strange[0].__name__}: expected a list of words, each a str.")
     return value
 
 
@@ -361,13 +361,14 @@ def rationals(x):
 
 
 def _is_positive_definite(A):
-    """The smallest eigenvalue is positive; where rounding leaves that open, all pivots of exact elimination are."""
+    """The smallest eigenvalue is positive; where rounding leaves that open, all leading minors are, in whole numbers."""
     values = np.linalg.eigvalsh(unit(integers(A) if A.dtype == object else A, None))
     if abs(values[0]) > 16 * len(A) * EPS * abs(values).max():
         return values[0] > 0
-    A = rationals(A)
-    for k in range(len(A)):
-        if A[k, k] <= 0:
+    A, last = integers(A), 1
+    while len(A):
+        minor = A[0, 0]
+        if minor <= 0:
             return False
-        A[k + 1 :] -= np.outer(A[k + 1 :, k] / A[k, k], A[k])
+        A, last = (minor * A[1:, 1:] - np.outer(A[1:, 0], A[0, 1:])) // last, minor  # without remainder
     return True

@@ -673,7 +673,7 @@ def test_a_stored_model_is_read(tmp_path):
         (lambda f: stored(f, depth="2"), "depth is '2'"),
         (lambda f: stored(f, words=3), ""),
         (lambda f: stored(f, words="abc"), "words is a str"),
-        (lambda f: stored(f, words=["<PAD>", "a", None]), "words holds a NoneType"),
+        (lambda f: stored(f, words=["<PAD>", "a", None]), "words holds something of type NoneType"),
         (lambda f: stored(f, words=["<PAD>", "a"]), "1 words for the 2 rows of embedding"),
         (lambda f: (f / "model.json").write_text("[]"), ""),
         (lambda f: (f / "model.json").write_text("{}"), "'words'"),

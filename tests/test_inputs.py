@@ -15,6 +15,18 @@ from hmlib.geometry import separation_radius
 
 Z = np.array([[1.0, 0], [2, 1], [2, -1]])
 
+ENDLESS = []
+ENDLESS.append(ENDLESS)
+
+
+class Unreadable:
+    def __array__(self, dtype=None, copy=None):
+        raise RuntimeError("no, and\nmore of it")
+
+    def __iter__(self):
+        raise RuntimeError("no, and\nmore of it")
+
+
 BAD = [
     (lambda: hmlib.step([[1, np.nan]], 1), "Z has NaN or infinite entries (shape (1, 2)): expected finite numbers."),
     (lambda: hmlib.follow([[1, np.inf]]), "Z has NaN or infinite entries (shape (1, 2)): expected finite numbers."),
@@ -63,6 +75,37 @@ BAD = [
     (lambda: hmlib.half_space([1, 0], np.eye(3)), "A has shape (3, 3): expected (2, 2)"),
     (lambda: hmlib.half_space([1, 0]).contains([1, 2]), "points has shape (2,): expected points as rows of 2 coordinates, (n, 2)."),
     (lambda: separation_radius([1, 1], [[1, 2, 3]]), "others has shape (1, 3): expected points as rows of 2 coordinates"),
+    (lambda: hmlib.step(np.ma.array(Z, mask=Z > 1), 1),
+     "Z is a masked array: expected plain numbers. Pass its .data, and what is hidden as a mask."),
+    (lambda: hmlib.step([np.ma.array([1, 2])], 1), "Z is a masked array"),
+    (lambda: hmlib.step(ENDLESS, 1), "Z is a list of lists without end: expected an array of numbers."),
+    (lambda: hmlib.step(Unreadable(), 1), "Z (of type Unreadable) cannot be read as an array of numbers: no, and"),
+    (lambda: hmlib.step((z for z in Z), 1), "Z is of type generator: expected real numbers"),
+    (lambda: hmlib.step(Z, 10**5000), "alpha is too large for float64, as which it is taken: pass all numbers as Fractions."),
+    (lambda: inputs.count("7" * 99, "layers"), f"layers is '{'7' * 56}...: expected a whole number >= 0."),
+    (lambda: inputs.count(-(10**5000), "layers"), "layers is of type int, and too long to be shown: expected"),
+    (lambda: inputs.number([1], "rate", "> 0"), "rate is [1]: expected a number > 0."),
+    (lambda: inputs.number(1, "dropout", ">= 0 and < 1"), "dropout is 1: expected a number >= 0 and < 1."),
+    (lambda: inputs.number(0, "rate", "> 0"), "rate is 0: expected a number > 0."),
+    (lambda: inputs.number(-1e-9, "dropout", ">= 0 and < 1"), "dropout is -1e-09: expected a number >= 0 and < 1."),
+    (lambda: inputs.number("1", "rate"), "rate is of type <U1: expected real numbers"),
+    (lambda: inputs.amount(-1, "seconds"), "seconds is -1: expected a number >= 0."),
+    (lambda: inputs.choice("c", "mode", ("a", "b")), "mode is 'c': expected one of 'a', 'b'."),
+    (lambda: inputs.choice(["a"], "mode", {"a": 1}), "mode is ['a']: expected one of 'a'."),
+    (lambda: inputs.instance(3, "layer", hmlib.Layer), "layer is of type int: expected a Layer."),
+    (lambda: inputs.flag(1, "causal"), "causal is 1: expected True or False."),
+    (lambda: inputs.sequence({"a": 1}, "labels", "labels"), "labels is of type dict: expected a list of labels."),
+    (lambda: inputs.sequence(Unreadable(), "labels", "labels"), "labels cannot be read as a list of labels: no, and"),
+    (lambda: inputs.words([1], "words"), "words holds something of type int: expected a list of words, each a str."),
+    (lambda: inputs.path(3), "path is of type int: expected the name of a file or of a folder."),
+    (lambda: inputs.path("a\0b"), "path is 'a\\x00b': expected the name of a file or of a folder, which holds no NUL."),
+    (lambda: inputs.path("~nobody-at-all/x"), "path is '~nobody-at-all/x': Could not determine home directory."),
+    (lambda: inputs.room((2**20, 2**20), 8, "this", "Take less."),
+     "this would take 8,192.0 GB, as an array of shape (1048576, 1048576); at most 2.0 GB are taken "
+     "(hmlib.inputs.MOST_BYTES). Take less."),
+    (lambda: inputs.room((10**400,), 8, "this", "Take less."), "this would take far too much, as an array of shape (1000"),
+    (lambda: inputs.in_range(np.array([1, np.inf]), "it"),
+     "it leaves the range of floats: scale the numbers, or pass Fractions, which have no range."),
     (lambda: separation_radius([1, 0], [[2, 0]]), "s = [1. 0.] is not separated from [2. 0.]: expected <A s, w> < <A s, s>"),
 ]  # fmt: skip
 
