@@ -9,9 +9,10 @@ import torch
 from safetensors.torch import save
 from scipy import sparse, stats
 
-from benchmarks.provenance import provenance, write_whole
+from benchmarks.provenance import provenance
 from benchmarks.provenance import write as write_json
 from hmlib.classifier import HardmaxClassifier, evaluate, train
+from hmlib.files import write_whole
 from hmlib.reviews import SHA256, load_published, load_reviews
 from studies import measures, models
 from studies.graph import Task, rounded

@@ -29,10 +29,9 @@ def main():
         page = chromium.new_page(color_scheme="light")
         page.goto((PAGES / "all.html").as_uri())
         page.wait_for_function("() => !window.MathJax || MathJax.startup.promise.then(() => true)")
-        draft = PDF.with_suffix(".part")
-        page.pdf(path=draft, format="A4", margin=dict.fromkeys(("top", "bottom", "left", "right"), "16mm"))
+        content = page.pdf(format="A4", margin=dict.fromkeys(("top", "bottom", "left", "right"), "16mm"))
         chromium.close()
-    os.replace(draft, PDF)
+    write_whole(PDF, content)
     print(f"\nThe book on paper: {PDF.as_uri()}")
 
 
