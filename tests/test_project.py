@@ -2,6 +2,7 @@
 
 import importlib.util
 import json
+import random
 import re
 import shutil
 import subprocess
@@ -241,8 +242,10 @@ def chapter(tmp_path, monkeypatch):
 
     def build():
         client = Client([nbformat.v4.new_code_cell(source)])
+        given = client.notebook
         NotebookClientCache.start_client(client)
-        return client.notebook
+        assert given == client.notebook  # what is shown is what is offered for download
+        return given
 
     build.client, build.root = Client, tmp_path
     return build
@@ -286,6 +289,32 @@ def test_a_chapter_looks_the_same_whether_it_was_executed_or_found(chapter):
     widget, layout = notebook["metadata"]["widgets"]["application/vnd.jupyter.widget-state+json"]["state"].items()
     assert notebook["cells"][1]["outputs"][0]["data"]["text/plain"] == [widget[0]] != [layout[0]]
     assert widget[1]["state"]["layout"] == f"IPY_MODEL_{layout[0]}"
+
+
+def test_widgets_have_the_same_names_whatever_chance_calls_them():
+    """A figure with its parts, and progress that no cell shows, of which two are alike but for their parts."""
+    import nbformat
+
+    order = ["figure", "layout", "bar", "text", "style", "bar 2", "text 2", "style 2"]
+    parts = {"figure": ["layout"], "bar": ["text", "style"], "bar 2": ["text 2", "style 2"]}
+    found = set()
+    for k in range(20):
+        rng = random.Random(k)
+        name = {x: f"{rng.getrandbits(128):032x}" for x in order}
+        state = {
+            name[x]: {"state": {"parts": [f"IPY_MODEL_{name[y]}" for y in parts.get(x, [])], "is": x.rstrip(" 2")}}
+            for x in (rng.sample(order, 8) if k % 2 else sorted(order, key=name.get))
+        }
+        state[name["text 2"]]["state"]["value"] = 2
+        cell = nbformat.v4.new_code_cell("x", id=f"random-{k}")
+        cell.outputs = [nbformat.v4.new_output("display_data", {"text/plain": f"({name['figure']}, {'a' * 33})"})]
+        widgets = {"application/vnd.jupyter.widget-state+json": {"state": state}}
+        notebook = nbformat.v4.new_notebook(cells=[cell], metadata={"widgets": widgets})
+        found.add(nbformat.writes(tool("steady").steady(notebook, "a")))
+        other = nbformat.writes(tool("steady").steady(notebook, "b"))
+    (text,) = found
+    names = {tuple(re.findall(r"\b[0-9a-f]{32}\b", one)) for one in (text, other)}
+    assert "a" * 33 in text and len(names) == 2 and len({x for one in names for x in one}) == 16
 
 
 def test_a_damaged_execution_is_not_believed(chapter):

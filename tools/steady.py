@@ -7,10 +7,12 @@ use executes nothing, one that is undone finds what was executed before it, and 
 """
 
 import hashlib
+import json
 import re
 import shutil
 import sys
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 
 import nbformat
@@ -25,6 +27,7 @@ sys.path.append(str(ROOT))  # in this process alone, not in the kernels
 from benchmarks.fingerprint import Project  # noqa: E402
 
 MOST = 200  # executed notebooks that are kept
+NAME = re.compile(r"(?<![0-9a-f])[0-9a-f]{32}(?![0-9a-f])")
 WIDGETS = "application/vnd.jupyter.widget-state+json"
 
 
@@ -32,15 +35,19 @@ def setup(app):
     execute_or_find = NotebookClientCache.start_client
 
     def start_client(client):
-        spec = client.notebook.metadata.setdefault("kernelspec", {"name": "python3", "display_name": "Python 3"})
-        spec["fingerprint"] = fingerprint(client.notebook)
+        given = client.notebook
+        spec = given.metadata.setdefault("kernelspec", {"name": "python3", "display_name": "Python 3"})
+        spec["fingerprint"] = fingerprint(given)
         cache = get_cache(client.nb_config.execution_cache_path)
         cache.change_cache_limit(MOST)
-        seal = verified(cache, client.notebook)
+        seal = verified(cache, given)
         execute_or_find(client)
         seal.write_text(sha256(seal.with_name("base.ipynb").read_bytes()))
         del client.notebook.metadata.kernelspec["fingerprint"]
-        client._notebook = steady(client.notebook, str(client.path and client.path.relative_to(ROOT)))
+        made = steady(client.notebook, str(client.path.relative_to(ROOT)))
+        given.clear()  # MyST-NB offers the notebook that it has given for download
+        given.update(made)
+        client._notebook = given
 
     NotebookClientCache.start_client = start_client
     return {"parallel_read_safe": True}
@@ -76,9 +83,30 @@ def steady(notebook, name):
     for number, cell in enumerate(notebook.cells):
         cell.id = f"cell-{number:03d}"
     state = notebook.metadata.get("widgets", {}).get(WIDGETS, {}).get("state", {})
-    names = {random: hashlib.md5(f"{name} {number}".encode()).hexdigest() for number, random in enumerate(state)}
-    text = re.sub(r"(?<![0-9a-f])[0-9a-f]{32}(?![0-9a-f])", lambda m: names.get(m[0], m[0]), nbformat.writes(notebook))
+    number = {
+        old: hashlib.md5(f"{name} {k}".encode()).hexdigest() for k, old in enumerate(in_order(notebook.cells, state))
+    }
+    text = NAME.sub(lambda m: number.get(m[0], m[0]), nbformat.writes(notebook))
     return nbformat.reads(text, as_version=4)
+
+
+def in_order(cells, state):
+    """The names of the widgets: as the cells show them, each before its parts; what no cell shows, by its content."""
+
+    def written(part, change=lambda m: m[0]):
+        return NAME.sub(lambda m: change(m) if m[0] in state else m[0], json.dumps(part, sort_keys=True))
+
+    @cache
+    def content(name):
+        return written(state[name], lambda m: content(m[0]))
+
+    todo, order = [*NAME.findall(written(cells)), *sorted(state, key=content)], []
+    while todo:
+        name = todo.pop(0)
+        if name in state and name not in order:
+            order.append(name)
+            todo = NAME.findall(written(state[name])) + todo
+    return order
 
 
 def sha256(content):
