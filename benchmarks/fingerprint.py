@@ -13,6 +13,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 PACKAGES = ("hmlib", "studies", "benchmarks")
+DEFINITION = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 STORED = ("hmlib/**/*", "results/*")  # files that code may read; it says so by their names
 
 
@@ -28,7 +29,10 @@ class Module:
         if isinstance(node, ast.Import | ast.ImportFrom):
             self.imports |= dict(imported(node, self.package))
             return
-        names = [s.get_name() for s in tables(node)[0].get_symbols() if s.is_assigned() or s.is_imported()]
+        if isinstance(node, DEFINITION):
+            names = [node.name]
+        else:
+            names = [s.get_name() for s in tables(node)[0].get_symbols() if s.is_assigned() or s.is_imported()]
         for name in names:
             self.bound.setdefault(name, []).append(node)
         if not names and not isinstance(node, ast.Pass):
@@ -132,9 +136,8 @@ class Project:
 
 def plain(node):
     """The statement without its docstrings."""
-    documented = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
     for n in ast.walk(node):
-        if isinstance(n, documented) and ast.get_docstring(n) is not None:
+        if isinstance(n, DEFINITION) and ast.get_docstring(n) is not None:
             n.body = n.body[1:] or [ast.Pass()]
     is_text = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
     return ast.Pass() if is_text else node

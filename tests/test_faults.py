@@ -141,20 +141,18 @@ def test_measurements_are_not_merged_into_a_damaged_file(tmp_path, damage):
 
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="this system has no SIGKILL")
 def test_refresh_is_killed(tmp_path):
-    """By the notebook itself, in its second cell: the file is as it was; the next run ends like an unbroken one."""
+    """By the notebook itself, in its second cell: the file is as it was; the next run stores all outputs."""
     nbformat = pytest.importorskip("nbformat")
     kill = "import os, signal\nif not os.path.exists('killed'):\n    open('killed', 'w').close()\n    os.kill(os.getppid(), 9)"
     cells = [nbformat.v4.new_code_cell(source) for source in ("print(1)", kill, "print(2)")]
     path = tmp_path / "chapter.ipynb"
     nbformat.write(nbformat.v4.new_notebook(cells=cells), path)
-    before, outputs = path.read_bytes(), []
+    before = path.read_bytes()
     refresh = [sys.executable, ROOT / "tools" / "refresh_notebooks.py", path]
-    for code, same in ((-signal.SIGKILL, True), (0, False), (0, False)):
+    for code, same in ((-signal.SIGKILL, True), (0, False)):
         assert subprocess.run(refresh, env=PATHS, capture_output=True).returncode == code
         assert (path.read_bytes() == before) == same and set(content(tmp_path)) == {"chapter.ipynb", "killed"}
-        outputs.append(path.read_bytes())
-    assert outputs[1] == outputs[2]
-    stored = [output["text"] for cell in json.loads(outputs[1])["cells"] for output in cell["outputs"]]
+    stored = [output["text"] for cell in json.loads(path.read_text())["cells"] for output in cell["outputs"]]
     assert stored == [["1\n"], ["2\n"]]
 
 
@@ -219,7 +217,7 @@ import chores  # noqa: E402
 
 from hmlib.reviews import Reviews  # noqa: E402
 from studies import __main__ as command  # noqa: E402
-from studies import graph, texts  # noqa: E402
+from studies import graph, texts, variations  # noqa: E402
 from studies.graph import Task  # noqa: E402
 
 
@@ -441,32 +439,37 @@ def test_a_part_of_a_study_leaves_results_alone(tmp_path, monkeypatch, capsys, s
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="this system has no SIGKILL")
-def test_a_study_is_killed_while_it_writes_its_results(tmp_path):
+def test_a_study_is_killed_while_it_writes_its_results(tmp_path, monkeypatch, capsys):
     """The old results stand until the new ones are whole, and the same command ends with them."""
     code = """if True:
         import os, signal, sys
-        from hmlib import files
-        from studies import __main__ as command, graph, variations
-        variations.SEEDS = [0]
-        given = {"seed": 0, "sets": 40, "steps": 5}
-        variations.tasks = lambda: [graph.Task("feed-forward 0", variations.feed_forward, given)]
-        real = files.os.replace
-        def replace(draft, path):
-            if "--deadly" in sys.argv and str(path).endswith("variations.json"):
+        import test_faults as t
+        replace = t.files.os.replace
+        def deadly(draft, path):
+            if str(path).endswith("variations.json"):
                 os.kill(os.getpid(), signal.SIGKILL)
-            real(draft, path)
-        files.os.replace = replace
-        if __name__ == "__main__":
-            command.main(["variations", "--workers", "0", "--folder", sys.argv[1], "--results", sys.argv[2]])
+            replace(draft, path)
+        t.files.os.replace = deadly
+        t.small_study(sys.argv[1])
     """
     results = tmp_path / "results"
     results.mkdir()
     (results / "variations.json").write_bytes(b"before")
-    line = [sys.executable, "-c", code, tmp_path / "study", results]
-    assert subprocess.run([*line, "--deadly"], env=PATHS, capture_output=True).returncode == -signal.SIGKILL
+    line = [sys.executable, "-c", code, tmp_path]
+    assert subprocess.run(line, env=PATHS, capture_output=True).returncode == -signal.SIGKILL
     assert (results / "variations.json").read_bytes() == b"before"
     done = content(tmp_path / "study" / "done")
     assert set(done) == {"feed-forward 0.json", "feed-forward 0.safetensors"}
-    said = subprocess.run(line, env=PATHS, capture_output=True, text=True, check=True).stdout
-    assert "1 of the study's 1 tasks are done." in said and content(tmp_path / "study" / "done") == done
+    with monkeypatch.context() as patch:
+        small_study(tmp_path, patch.setattr)
+    assert "1 of the study's 1 tasks are done." in capsys.readouterr().out
+    assert content(tmp_path / "study" / "done") == done
     assert len(json.loads((results / "variations.json").read_text())["feed_forward"]) == 1
+
+
+def small_study(folder, change=setattr):
+    """One task of chapter 6's study, with its results."""
+    given = {"seed": 0, "sets": 40, "steps": 5}
+    change(variations, "SEEDS", [0])
+    change(variations, "tasks", lambda: [Task("feed-forward 0", variations.feed_forward, given)])
+    command.main(["variations", "--workers", "0", "--folder", f"{folder}/study", "--results", f"{folder}/results"])

@@ -12,6 +12,8 @@ import textwrap
 from importlib.metadata import version
 from pathlib import Path
 
+from hmlib.files import write_whole
+
 ROOT = Path(__file__).resolve().parent.parent
 BUILD = ROOT / "_build"
 INDEX = BUILD / "html" / "index.html"
@@ -25,9 +27,9 @@ def main():
     if not INDEX.exists():
         sys.exit(f"Jupyter Book reported success but there is no {INDEX}.")
     write_model(INDEX.parent / "_static")
-    (INDEX.parent / "404.html").write_text(NOT_FOUND.format(address=address()), encoding="utf-8")
-    for page in INDEX.parent.rglob("*.html"):
-        page.write_text(finished(page.read_text(encoding="utf-8")), encoding="utf-8")
+    write_whole(INDEX.parent / "404.html", NOT_FOUND.format(address=address()))
+    for page in sorted(INDEX.parent.rglob("*.html")):
+        write_whole(page, finished(page.read_text(encoding="utf-8")))
     print(f"\nThe book is here: {INDEX.as_uri()}")
 
 
