@@ -1,4 +1,4 @@
-"""Where a result comes from, and how it is written: whole, or not at all."""
+"""Where a result comes from."""
 
 import json
 import os
@@ -7,6 +7,8 @@ import subprocess
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
+
+from hmlib.files import write_whole
 
 ROOT = Path(__file__).parents[1]
 
@@ -26,21 +28,18 @@ def provenance(command, data, seeds):
 
 
 def write(result, path):
-    write_whole(path, (json.dumps(result, indent=1) + "\n").encode())
+    write_whole(path, json.dumps(result, indent=1) + "\n")
 
 
 def merge(parts, path):
     """Write the parts into the file; what else is in it stays."""
-    path = Path(path)
-    write((json.loads(path.read_text()) if path.exists() else {}) | parts, path)
-
-
-def write_whole(path, content):
-    path = Path(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    draft = path.with_name(path.name + ".part")
-    draft.write_bytes(content)
-    os.replace(draft, path)
+    path, before = Path(path), {}
+    if path.exists():
+        try:
+            before = dict(json.loads(path.read_bytes()))
+        except (OSError, ValueError, TypeError, RecursionError) as error:
+            raise ValueError(f"{path} is damaged, or another file: restore it, or remove it. ({error})") from error
+    write(before | parts, path)
 
 
 def _cpu():

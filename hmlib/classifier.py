@@ -5,19 +5,15 @@ affine map. Repeated words move alike, so each distinct word is one token with a
 """
 
 import hashlib
-import json
 import math
-import os
 from dataclasses import dataclass, field
-from pathlib import Path
 
 import numpy as np
 
-from hmlib import attention, dynamics, inputs, reviews
+from hmlib import attention, dynamics, files, inputs, reviews
 
 with inputs.extra("torch"):
     import torch
-    from safetensors.torch import load, save_file
     from torch import nn
     from torch.nn import functional as F
 
@@ -387,54 +383,34 @@ def _restore(model, optimiser, tensors):
 
 
 class _Checkpoints:
-    """The last two epochs in a folder: tensors, and a JSON file, written last, with the sha256 of both."""
+    """The last two epochs in a folder, each sealed with its digest."""
 
     def __init__(self, folder, settings):
         self.folder, self.settings = folder, settings
+        if folder.exists() and not folder.is_dir():
+            raise ValueError(f"folder is {folder}, a file: expected a folder for checkpoints.")
         folder.mkdir(parents=True, exist_ok=True)
 
     def save(self, history, tensors):
-        name = f"epoch-{len(history.epochs):04d}"
-        _write(
-            self.folder / f"{name}.safetensors",
-            lambda file: save_file({k: v.contiguous() for k, v in tensors.items()}, file),
-        )
         record = {"settings": self.settings, "epochs": history.epochs, "best": history.best}
-        record["sha256"] = self._sha256(record, (self.folder / f"{name}.safetensors").read_bytes())
-        _write(self.folder / f"{name}.json", lambda file: Path(file).write_text(json.dumps(record, indent=1)))
-        for old in sorted(self.folder.glob("epoch-*.json"))[:-2]:
-            old.unlink()
+        files.write_sealed(self.folder / f"epoch-{len(history.epochs):04d}", record, tensors)
+        for old in sorted(self.folder.glob("epoch-*.json"))[:-2]:  # missing, if another run goes on here as well
+            old.unlink(missing_ok=True)
             old.with_suffix(".safetensors").unlink(missing_ok=True)
 
     def newest(self):
         """(history, tensors) of the newest sound checkpoint, or None. Damaged ones are passed over."""
         for file in sorted(self.folder.glob("epoch-*.json"), reverse=True):
-            try:
-                record = json.loads(file.read_text())
-                content = file.with_suffix(".safetensors").read_bytes()
-                sound = record.pop("sha256") == self._sha256(record, content)
-            except (OSError, ValueError, KeyError, TypeError, AttributeError):
-                continue
-            if sound and record["settings"] != self.settings:
-                other = [name for name, value in self.settings.items() if record["settings"].get(name) != value]
-                raise ValueError(
-                    f"{self.folder} holds a run with other settings or data ({', '.join(other)}): choose another folder, "
-                    "or empty it."
-                )
-            if sound:
-                return History(record["epochs"], record["best"]), load(content)
+            if found := files.read_sealed(file.with_suffix("")):
+                (record, tensors), theirs = found, found[0].get("settings", {})
+                if theirs != self.settings:
+                    other = [name for name, value in self.settings.items() if theirs.get(name) != value]
+                    raise ValueError(
+                        f"{self.folder} holds a run with other settings or data ({', '.join(other)}): choose another "
+                        "folder, or empty it."
+                    )
+                return History(record["epochs"], record["best"]), tensors
         return None
-
-    @staticmethod
-    def _sha256(record, content):
-        return hashlib.sha256(json.dumps(record).encode() + content).hexdigest()
-
-
-def _write(path, write):
-    """The whole file or nothing."""
-    draft = path.with_suffix(path.suffix + ".part")
-    write(draft)
-    os.replace(draft, path)
 
 
 # Explanation

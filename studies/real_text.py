@@ -3,12 +3,11 @@ softmax, norms, feed-forward networks. All are trained alike; every function her
 
 import torch
 
-from benchmarks.provenance import provenance
 from benchmarks.provenance import write as write_json
 from hmlib.classifier import evaluate, train
 from hmlib.reviews import SHA256
 from studies import measures, models
-from studies.graph import Task, rounded
+from studies.graph import Task, about, rounded
 from studies.texts import encoded
 
 SEEDS, WAYS = range(3), ("128", "official")
@@ -89,7 +88,6 @@ def write(done, folder, command):
             rows = [done[f"{kind} {way} {seed}"][0] for seed in SEEDS if f"{kind} {way} {seed}" in done]
             if len(rows) == len(SEEDS):
                 result[way][kind] = {key: [row[key] for row in rows] for key in rows[0] if key != "commit"}
-    of = provenance(command, {name: SHA256[name] for name in ("kaggle", "official")}, list(SEEDS))
-    of["commits_of_tasks"] = sorted({found["commit"] for found, _ in done.values()})
+    of = about(done, command, {name: SHA256[name] for name in ("kaggle", "official")}, list(SEEDS))
     write_json(rounded(result) | {"provenance": of}, folder / "real_text.json")
     return [folder / "real_text.json"]

@@ -9,12 +9,12 @@ import torch
 from safetensors.torch import save
 from scipy import sparse, stats
 
-from benchmarks.provenance import provenance, write_whole
 from benchmarks.provenance import write as write_json
 from hmlib.classifier import HardmaxClassifier, evaluate, train
+from hmlib.files import write_whole
 from hmlib.reviews import SHA256, load_published, load_reviews
 from studies import measures, models
-from studies.graph import Task, rounded
+from studies.graph import Task, about, rounded
 from studies.texts import encoded
 
 SEEDS, MORE_SEEDS = range(3), range(5)
@@ -361,14 +361,13 @@ class Facts(dict):
 def write(done, folder, command):
     """What the tasks that are done allow: the model of chapter 4's live figure, and the parts of results/sentiment.json."""
     facts, files, result = Facts({name: found for name, (found, _) in done.items()}), [], {}
-    of = provenance(command, {name: SHA256[name] for name in ("kaggle", "official", "published")}, list(MORE_SEEDS))
-    of["commits_of_tasks"] = sorted({found["commit"] for found in facts.values()})
+    of = about(done, command, {name: SHA256[name] for name in ("kaggle", "official", "published")}, list(MORE_SEEDS))
     if f"{LIVE} 0" in done:
         model = {name: value.float().contiguous() for name, value in done[f"{LIVE} 0"][1].items()}
-        about = {"task": f"{LIVE} 0", "depth": 3, "style": "plain", "length": 128, "words": encoded("128").words}
+        said = {"task": f"{LIVE} 0", "depth": 3, "style": "plain", "length": 128, "words": encoded("128").words}
         files += [folder / "sentiment_model.safetensors", folder / "sentiment_model.json"]
         write_whole(files[0], save(model))
-        write_json(about | {"provenance": of | {"seeds": [0]}}, files[1])
+        write_json(said | {"provenance": of | {"seeds": [0]}}, files[1])
     for name, part in PARTS.items():
         with suppress(Missing):
             result[name] = rounded(part(facts))

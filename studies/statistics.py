@@ -6,12 +6,12 @@ import torch
 from safetensors.numpy import load_file
 from scipy import optimize, spatial, special, stats
 
-from benchmarks.provenance import ROOT, provenance
+from benchmarks.provenance import ROOT
 from benchmarks.provenance import write as write_json
 from hmlib import follow, limit, simulate
 from hmlib.reviews import SHA256, load_published
 from studies import variations
-from studies.graph import Task, rounded
+from studies.graph import Task, about, rounded
 from studies.texts import encoded
 
 LAWS = {  # n points; all but the cube's are the same in every direction
@@ -308,9 +308,12 @@ def tasks():
 
 def write(done, folder, command):
     """results/statistics.json, of the tasks that are done."""
-    facts = {task.name: (task.given, done[task.name][0]) for task in tasks() if task.name in done}
-    of = provenance(command, {name: SHA256[name] for name in ("kaggle", "published")}, [0, 1])
-    of["commits_of_tasks"] = sorted({found.pop("commit") for _, found in facts.values()})
+    facts = {
+        task.name: (task.given, {key: value for key, value in done[task.name][0].items() if key != "commit"})
+        for task in tasks()
+        if task.name in done
+    }
+    of = about(done, command, {name: SHA256[name] for name in ("kaggle", "published")}, [0, 1])
     kinds = {kind: [name for name in facts if name.startswith(kind)] for kind in ("clouds", "depth", "reviews")}
 
     def row(name):

@@ -1,8 +1,7 @@
 """The 50,000 reviews as numbers, in the ways that the studies compare; made once and kept."""
 
-import hashlib
-import json
 import re
+import warnings
 from collections import Counter
 from functools import cache
 from itertools import pairwise
@@ -11,10 +10,10 @@ from typing import NamedTuple
 
 import numpy as np
 import torch
-from safetensors.torch import load_file, save
 
-from benchmarks.provenance import write_whole
+from benchmarks.provenance import commit
 from hmlib.reviews import HOME, SHA256, Vocabulary, load_reviews, preprocess_all, without_tags
+from studies.graph import Key, Shelf, code_of, digest
 
 PLAIN = {"style": "plain", "vocabulary": "fit", "most": 30_000, "least": 5}
 WAYS = {
@@ -49,22 +48,22 @@ class Texts(NamedTuple):
 
 @cache
 def encoded(way):
-    """The reviews in one of the WAYS."""
-    about = json.dumps([WAYS[way], SHA256["kaggle"], SHA256["official"]])
-    name = hashlib.sha256(about.encode()).hexdigest()[:16]
-    file, list_of_words = Path(HOME).expanduser() / "studies" / f"{name}.safetensors", None
+    """The reviews in one of the WAYS. What is kept is believed only as it was written, by this code, from this data."""
+    shelf = Shelf(Path(HOME).expanduser() / "studies" / "texts")
+    key = Key(digest([WAYS[way], SHA256["kaggle"], SHA256["official"]]), code_of(_encode))
+    (facts, made), same = shelf.get(way, key) or (({}, {}), False)
+    if same:
+        return Texts(words=facts["words"], **made)
+    ids, labels, words, train = _encode(**WAYS[way])
+    rows = torch.tensor(np.flatnonzero(train))
+    cut = len(rows) * 6 // 7
+    made = {"ids": torch.tensor(ids, dtype=torch.int32), "labels": torch.tensor(labels).float()}
+    made |= {"fit": rows[:cut].clone(), "held": rows[cut:].clone(), "test": torch.tensor(np.flatnonzero(~train))}
     try:
-        stored, list_of_words = load_file(file), json.loads(file.with_suffix(".json").read_text())
-    except (OSError, ValueError):
-        ids, labels, list_of_words, train = _encode(**WAYS[way])
-        rows = torch.tensor(np.flatnonzero(train))
-        cut = len(rows) * 6 // 7
-        stored = {"ids": torch.tensor(ids, dtype=torch.int32), "labels": torch.tensor(labels).float()}
-        stored |= {"fit": rows[:cut].clone(), "held": rows[cut:].clone()}
-        stored |= {"test": torch.tensor(np.flatnonzero(~train))}
-        write_whole(file.with_suffix(".json"), json.dumps(list_of_words).encode())
-        write_whole(file, save(stored))
-    return Texts(words=list_of_words, **stored)
+        shelf.put(way, key, commit(), {"words": words}, made)
+    except OSError as error:
+        warnings.warn(f"The encoded reviews are not kept for the next time: {error}", stacklevel=2)
+    return Texts(words=words, **made)
 
 
 def _encode(style, vocabulary, length, most=None, least=1, pairs=0, split="kaggle"):

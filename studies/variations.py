@@ -9,10 +9,9 @@ from itertools import product
 import numpy as np
 import torch
 
-from benchmarks.provenance import provenance
 from benchmarks.provenance import write as write_json
 from hmlib import Layer, leaders, settled, vary
-from studies.graph import Task, rounded
+from studies.graph import Task, about, rounded
 
 GRID = 1024  # coordinates are whole multiples of 1 / GRID
 
@@ -368,7 +367,6 @@ def write(done, folder, command):
     for name, part in parts.items():
         with suppress(KeyError):
             result[name] = rounded(part())
-    about = provenance(command, None, sorted({task.given["seed"] for task in tasks()}))
-    about["commits_of_tasks"] = sorted({found["commit"] for found in facts.values()})
-    write_json(result | {"provenance": about}, folder / "variations.json")
+    of_tasks = about(done, command, None, sorted({task.given["seed"] for task in tasks()}))
+    write_json(result | {"provenance": of_tasks}, folder / "variations.json")
     return [folder / "variations.json"]

@@ -30,6 +30,7 @@ from hmlib import (
     attention_sets,
     classifier,
     explain,
+    files,
     follow,
     load_reviews,
     preprocess,
@@ -626,10 +627,10 @@ def interrupt(monkeypatch, where, name, at, after=False):
 
 
 PLACES = [
-    (classifier, "_write", at, after) for at in range(1, 11) for after in (False, True)
+    (files, "write_whole", at, after) for at in range(1, 11) for after in (False, True)
 ]  # tensors, JSON, tensors ...
 PLACES += [(classifier, "evaluate", at, False) for at in range(1, 6)]
-PLACES += [(classifier.os, "replace", at, False) for at in range(1, 11, 3)]  # the draft is written, and stays
+PLACES += [(files.os, "replace", at, False) for at in range(1, 11, 3)]  # the draft is written, and stays
 PLACES += [(F, "binary_cross_entropy_with_logits", at, False) for at in (1, 12, 27)]  # in the midst of an epoch
 
 
@@ -649,7 +650,7 @@ def test_a_run_interrupted_again_and_again(tmp_path):
     """At every third write, until it gets through."""
     for _ in range(20):
         with pytest.MonkeyPatch.context() as patch:
-            interrupt(patch, classifier, "_write", 3)
+            interrupt(patch, files, "write_whole", 3)
             try:
                 found = run(tmp_path)
             except Interrupted:
@@ -703,8 +704,9 @@ def damages(folder):
             yield f"{file.suffix} flipped at {at}", file, bytes(flipped)
         for length in (0, len(content) // 2, len(content) - 1):
             yield f"{file.suffix} cut to {length}", file, content[:length]
-    for text in ("[]", "{}", "null", "7", '"sha256"', '{"settings": 1, "sha256": 2}', "{"):
-        yield text, newest, text.encode()
+    for text in ("[]", "{}", "null", "7", '"sha256"', '{"settings": 1, "sha256": 2}', "{", "[" * 10**5):
+        yield text[:40], newest, text.encode()
+    yield "no text", newest, b"\xff\xfe"
     record = json.loads(newest.read_text())
     for change in ({"best": 0}, {"epochs": record["epochs"][:1]}, {"settings": record["settings"] | {"seed": 5}}):
         yield f"changed {change}", newest, json.dumps(record | change).encode()
@@ -733,6 +735,40 @@ def test_a_damaged_checkpoint_is_not_believed(tmp_path):
     for file in tmp_path.glob("*.safetensors"):
         file.unlink()
     assert same(unbroken, run(tmp_path, epochs=5))
+
+
+def test_what_is_in_the_way_of_a_checkpoint_is_named(tmp_path):
+    """A folder in a checkpoint's place, a file in the folder's: said before an epoch is lost to it."""
+    for kind in ("json", "safetensors"):
+        folder = tmp_path / kind / "epoch-0002"
+        run(folder.parent, epochs=2)
+        (stored := Path(f"{folder}.{kind}")).unlink()
+        stored.mkdir()
+        with pytest.raises(ValueError, match=re.escape(f"{stored} is a folder: expected a file. Remove it, or")):
+            run(folder.parent, epochs=3)
+        stored.rmdir()
+        assert same(run(folder.parent, epochs=3), run(epochs=3))
+    (tmp_path / "file").touch()
+    with pytest.raises(ValueError, match=r"file, a file: expected a folder for checkpoints\."):
+        run(tmp_path / "file")
+    files.write_sealed(tmp_path / "foreign" / "epoch-0001", {"key": "of a study"}, {"x": torch.ones(1)})
+    with pytest.raises(ValueError, match="foreign holds a run with other settings or data"):
+        run(tmp_path / "foreign")
+
+
+def test_two_runs_share_a_folder(tmp_path, monkeypatch):
+    """The same call within an epoch of the first, and further than it: both end like an unbroken one."""
+    unbroken, longer, evaluate, at_once = run(epochs=5), run(epochs=8), classifier.evaluate, []
+
+    def wrapped(*args):
+        if not at_once:
+            at_once.append(1)
+            at_once.append(run(tmp_path, epochs=8))
+        return evaluate(*args)
+
+    monkeypatch.setattr(classifier, "evaluate", wrapped)
+    assert same(run(tmp_path, epochs=5), unbroken) and same(at_once[1], longer)
+    assert same(run(tmp_path, epochs=8), longer)
 
 
 def test_another_run_is_refused(tmp_path):

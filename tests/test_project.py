@@ -2,11 +2,13 @@
 
 import importlib.util
 import json
-import os
+import random
 import re
+import shutil
 import subprocess
 import sys
 import tomllib
+import uuid
 from itertools import chain
 from pathlib import Path
 
@@ -188,30 +190,149 @@ def test_a_changed_digit_fails(tmp_path):
 # Tools
 
 
-def test_the_execution_cache_is_dropped_when_what_it_depends_on_changes(tmp_path, monkeypatch):
-    build = tool("build_book")
-    monkeypatch.setattr(build, "ROOT", tmp_path)
-    monkeypatch.setattr(build, "BUILD", tmp_path / "_build")
-    for file in ("requirements.lock", "hmlib/a.py", "hmlib/b.js", "studies/d.py", "results/c.json"):
+ABOUT = {"kernelspec": {"name": "python3", "display_name": "Python 3"}}
+
+
+@pytest.fixture
+def chapter(tmp_path, monkeypatch):
+    """A project with one chapter, and a build whose kernel only counts: chapter() gives the executed notebook."""
+    import nbformat
+    from jupyter_cache import get_cache
+    from jupyter_cache.base import CacheBundleIn
+    from myst_nb.core.execute.cache import NotebookClientCache
+
+    for file, text in {
+        "requirements.lock": "",
+        "hmlib/__init__.py": "",
+        "hmlib/used.py": "from hmlib import words\n\n\ndef f():\n    return words.g('list.txt')\n",
+        "hmlib/words.py": "def g(x):\n    return x\n\n\ndef h(x):\n    return x\n",
+        "hmlib/other.py": "",
+        "hmlib/list.txt": "",
+        "results/study.json": "{}",
+    }.items():
         (tmp_path / file).parent.mkdir(exist_ok=True)
-        (tmp_path / file).write_text(file)
-    cached = tmp_path / "_build" / ".jupyter_cache" / "executed"
+        (tmp_path / file).write_text(text)
 
-    def survives():
-        cached.parent.mkdir(parents=True, exist_ok=True)
-        cached.touch()
-        build.drop_stale_cache(build.fingerprint())
-        return cached.exists()
+    class Client:
+        nb_config = type("", (), {"execution_cache_path": str(tmp_path / "cache")})
+        path, executed = tmp_path / "notebooks" / "01.ipynb", 0
 
-    assert not survives()  # nothing is known of this cache
-    assert survives()
-    for file in ("requirements.lock", "hmlib/a.py", "hmlib/b.js", "studies/d.py", "results/c.json"):
-        (tmp_path / file).write_text("changed")
-        assert not survives() and survives()
-    (tmp_path / "hmlib" / "new.py").touch()
-    assert not survives() and survives()
-    os.rename(tmp_path / "hmlib" / "new.py", tmp_path / "hmlib" / "other.py")
-    assert not survives() and survives()
+        def __init__(self, cells):
+            self._notebook = nbformat.v4.new_notebook(cells=cells, metadata=json.loads(json.dumps(ABOUT)))
+            self.notebook.cells.insert(0, nbformat.v4.new_markdown_cell("A text."))
+
+        notebook = property(lambda self: self._notebook)
+
+    def execute_or_find(client):
+        cache = get_cache(client.nb_config.execution_cache_path)
+        try:
+            client._notebook = cache.merge_match_into_notebook(client.notebook)[1]
+        except KeyError:
+            Client.executed += 1
+            widget = uuid.uuid4().hex
+            client.notebook.cells[1].outputs = [nbformat.v4.new_output("display_data", {"text/plain": widget})]
+            state = {"state": {widget: {"state": {"layout": f"IPY_MODEL_{uuid.uuid4().hex}"}}}}
+            state["state"] |= {state["state"][widget]["state"]["layout"][10:]: {"state": {}}}
+            client.notebook.metadata["widgets"] = {"application/vnd.jupyter.widget-state+json": state}
+            bundle = CacheBundleIn(client.notebook, str(client.path), data={})
+            cache.cache_notebook_bundle(bundle, check_validity=False, overwrite=True)
+
+    steady = tool("steady")
+    monkeypatch.setattr(steady, "ROOT", tmp_path)
+    monkeypatch.setattr(NotebookClientCache, "start_client", execute_or_find)
+    steady.setup(None)
+    source = "from hmlib.used import f\nf()\nopen('../results/study.json')"
+
+    def build():
+        client = Client([nbformat.v4.new_code_cell(source)])
+        given = client.notebook
+        NotebookClientCache.start_client(client)
+        assert given == client.notebook  # what is shown is what is offered for download
+        return given
+
+    build.client, build.root = Client, tmp_path
+    return build
+
+
+def test_a_chapter_is_executed_when_what_it_uses_changes(chapter):
+    """And not for anything else; what is undone is found again."""
+    chapter()
+    for k, file in enumerate(
+        ("requirements.lock", "hmlib/used.py", "hmlib/words.py", "hmlib/list.txt", "results/study.json")
+    ):
+        text = (chapter.root / file).read_text()
+        (chapter.root / file).write_text(text.replace("return", "return 1,") if file.endswith("py") else "x")
+        chapter()
+        chapter()
+        assert chapter.client.executed == k + 2, file
+        (chapter.root / file).write_text(text)
+        chapter()
+        assert chapter.client.executed == k + 2, f"{file}, undone"
+    for file, text in {
+        "hmlib/other.py": "x = 1",
+        "hmlib/new.py": "x = 1",
+        "results/other.json": "{}",
+        "hmlib/words.py": "# A remark.\ndef g(x):\n    return x\n\n\ndef h(x):\n    return 2 * x\n",
+    }.items():
+        (chapter.root / file).write_text(text)
+        chapter()
+    assert chapter.client.executed == 6
+
+
+def test_a_chapter_looks_the_same_whether_it_was_executed_or_found(chapter):
+    """Nothing is left to chance: names of cells and widgets, and no trace of the key."""
+    import nbformat
+
+    cold, warm = nbformat.writes(chapter()), nbformat.writes(chapter())
+    shutil.rmtree(chapter.root / "cache")
+    assert chapter.client.executed == 1 and cold == warm == nbformat.writes(chapter())
+    assert chapter.client.executed == 2 and "fingerprint" not in cold
+    notebook = json.loads(cold)
+    assert [cell["id"] for cell in notebook["cells"]] == ["cell-000", "cell-001"]
+    widget, layout = notebook["metadata"]["widgets"]["application/vnd.jupyter.widget-state+json"]["state"].items()
+    assert notebook["cells"][1]["outputs"][0]["data"]["text/plain"] == [widget[0]] != [layout[0]]
+    assert widget[1]["state"]["layout"] == f"IPY_MODEL_{layout[0]}"
+
+
+def test_widgets_have_the_same_names_whatever_chance_calls_them():
+    """A figure with its parts, and progress that no cell shows, of which two are alike but for their parts."""
+    import nbformat
+
+    order = ["figure", "layout", "bar", "text", "style", "bar 2", "text 2", "style 2"]
+    parts = {"figure": ["layout"], "bar": ["text", "style"], "bar 2": ["text 2", "style 2"]}
+    found = set()
+    for k in range(20):
+        rng = random.Random(k)
+        name = {x: f"{rng.getrandbits(128):032x}" for x in order}
+        state = {
+            name[x]: {"state": {"parts": [f"IPY_MODEL_{name[y]}" for y in parts.get(x, [])], "is": x.rstrip(" 2")}}
+            for x in (rng.sample(order, 8) if k % 2 else sorted(order, key=name.get))
+        }
+        state[name["text 2"]]["state"]["value"] = 2
+        cell = nbformat.v4.new_code_cell("x", id=f"random-{k}")
+        cell.outputs = [nbformat.v4.new_output("display_data", {"text/plain": f"({name['figure']}, {'a' * 33})"})]
+        widgets = {"application/vnd.jupyter.widget-state+json": {"state": state}}
+        notebook = nbformat.v4.new_notebook(cells=[cell], metadata={"widgets": widgets})
+        found.add(nbformat.writes(tool("steady").steady(notebook, "a")))
+        other = nbformat.writes(tool("steady").steady(notebook, "b"))
+    (text,) = found
+    names = {tuple(re.findall(r"\b[0-9a-f]{32}\b", one)) for one in (text, other)}
+    assert "a" * 33 in text and len(names) == 2 and len({x for one in names for x in one}) == 16
+
+
+def test_a_damaged_execution_is_not_believed(chapter):
+    """Cut, emptied, one digit changed, another notebook, a folder, without its digest: executed again, to the same."""
+    sound = chapter()
+    (base,) = chapter.root.glob("cache/executed/*/base.ipynb")
+    content = base.read_bytes()
+    flipped = content.replace(b'"output_type"', b'"output_typf"')
+    for k, damage in enumerate((content[:-9], b"", flipped, b"{}", b"[" * 10**5, "folder", "digest")):
+        (base.with_name("sha256") if damage in ("digest", "folder") else base).unlink()
+        if damage == "folder":
+            base.with_name("sha256").mkdir()
+        elif damage != "digest":
+            base.write_bytes(damage)
+        assert chapter() == sound and chapter() == sound and chapter.client.executed == k + 2
 
 
 def test_the_build_refuses_another_jupyter_book(monkeypatch):
@@ -230,6 +351,21 @@ def test_the_build_fails_without_an_index(tmp_path, monkeypatch):
         monkeypatch.setattr(build.subprocess, "run", lambda *_, done=done, **__: done)
         with pytest.raises(SystemExit, match=message):
             build.main()
+
+
+def test_printed_text_is_stored_in_one_piece():
+    """However the kernel cuts it, which depends on what else is running; but not across other outputs."""
+    from nbformat.v4 import new_output
+
+    refresh = tool("refresh_notebooks")
+
+    def stored(*pieces):
+        made = [new_output("stream", name=n, text=t) if n else new_output("display_data", {}) for n, t in pieces]
+        return [(o.get("name"), o.get("text")) for o in refresh.merged(made)]
+
+    parts = [("stdout", "ab"), ("stderr", "c"), ("stdout", "d"), (None, None), ("stdout", "ef")]
+    cut = [("stdout", "a"), ("stdout", "b"), *parts[1:4], ("stdout", "e"), ("stdout", ""), ("stdout", "f")]
+    assert stored(*parts) == stored(*cut) == parts and stored() == []
 
 
 def test_a_notebook_that_fails_is_left_as_it_was(tmp_path):

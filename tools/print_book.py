@@ -1,10 +1,12 @@
 """Print the whole book as one PDF: every page on one, printed by Chromium."""
 
-import os
 import shutil
-import subprocess
 import sys
 from pathlib import Path
+
+from build_book import build
+
+from hmlib.files import write_whole
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = ROOT / "_build" / "singlehtml"
@@ -18,10 +20,7 @@ def main():
         sys.exit("No Chromium on this machine: install it, for instance with `apt-get install chromium`.")
     from playwright.sync_api import sync_playwright
 
-    command = [Path(sys.executable).with_name("jupyter-book"), "build", ".", "--toc", "book/_toc.yml"]
-    kernels = os.environ | {"PYTHONHASHSEED": "0", "OMP_NUM_THREADS": "1", "SOURCE_DATE_EPOCH": "1767225600"}
-    if subprocess.run([*command, "--builder", "singlehtml"], cwd=ROOT, env=kernels).returncode:
-        sys.exit("The book was not built: see the first error above.")
+    build("--builder", "singlehtml")
     # Addresses on the page are relative to the top folder, the page itself is not in it.
     shutil.copy(PAGES / "book" / "intro.html", PAGES / "all.html")
     with sync_playwright() as p:
@@ -29,10 +28,9 @@ def main():
         page = chromium.new_page(color_scheme="light")
         page.goto((PAGES / "all.html").as_uri())
         page.wait_for_function("() => !window.MathJax || MathJax.startup.promise.then(() => true)")
-        draft = PDF.with_suffix(".part")
-        page.pdf(path=draft, format="A4", margin=dict.fromkeys(("top", "bottom", "left", "right"), "16mm"))
+        content = page.pdf(format="A4", margin=dict.fromkeys(("top", "bottom", "left", "right"), "16mm"))
         chromium.close()
-    os.replace(draft, PDF)
+    write_whole(PDF, content)
     print(f"\nThe book on paper: {PDF.as_uri()}")
 
 

@@ -15,6 +15,8 @@ os.environ |= {"PYTHONHASHSEED": "0", "OMP_NUM_THREADS": "1", "SOURCE_DATE_EPOCH
 import nbformat
 from nbclient import NotebookClient
 
+from hmlib.files import write_whole
+
 ROOT = Path(__file__).resolve().parent.parent
 PICTURES = {"image/svg+xml", "image/png", "image/jpeg", "image/gif", "application/vnd.jupyter.widget-view+json"}
 KEPT = {"tags", "mystnb"}
@@ -23,7 +25,7 @@ KEPT = {"tags", "mystnb"}
 def main(names):
     for path in [Path(n).resolve() for n in names] or sorted((ROOT / "notebooks").glob("*.ipynb")):
         print(path.name, flush=True)
-        replace(path, nbformat.writes(refreshed(path)) + "\n")
+        write_whole(path, nbformat.writes(refreshed(path)) + "\n")
     if not names:
         cover()
 
@@ -41,6 +43,8 @@ def refreshed(path):
         cell.metadata = {key: value for key, value in cell.metadata.items() if key in KEPT}
         if "nbval-ignore-output" in cell.metadata.get("tags", []):
             cell.outputs = []  # what is not compared is not stored
+        if "outputs" in cell:
+            cell.outputs = merged(cell.outputs)
         for output in cell.get("outputs", []):
             if "data" in output:
                 output.data = {kind: data for kind, data in output.data.items() if not is_picture(kind)}
@@ -49,15 +53,19 @@ def refreshed(path):
     return notebook
 
 
+def merged(outputs):
+    """Printed text that follows printed text is one output: how the kernel cuts it depends on what else is running."""
+    found = []
+    for output in outputs:
+        if found and output.output_type == "stream" == found[-1].output_type and output.name == found[-1].name:
+            found[-1].text += output.text
+        else:
+            found.append(output)
+    return found
+
+
 def is_picture(kind):
     return kind.removeprefix("application/papermill.record/") in PICTURES
-
-
-def replace(path, text):
-    """Write the whole file or nothing."""
-    draft = path.with_suffix(".tmp")
-    draft.write_text(text, encoding="utf-8")
-    draft.replace(path)
 
 
 def cover():
@@ -77,7 +85,7 @@ def cover():
         figures.flow.__wrapped__(simulate(Z, alpha=0.3, layers=60))
         picture = io.StringIO()
         plt.savefig(picture, format="svg", bbox_inches="tight", metadata={"Date": None}, facecolor="white")
-    replace(ROOT / "book" / "assets" / "cover.svg", picture.getvalue())
+    write_whole(ROOT / "book" / "assets" / "cover.svg", picture.getvalue())
 
 
 if __name__ == "__main__":

@@ -70,5 +70,7 @@ def page(head, paths, wanted):
 
 
 if __name__ == "__main__":
+    from hmlib.files import write_whole
+
     for path, text in pages().items():
-        path.write_text(text)
+        write_whole(path, text)

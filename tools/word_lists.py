@@ -59,7 +59,9 @@ def lists(nltk_data):
 
 
 if __name__ == "__main__":
+    from hmlib.files import write_whole
+
     with tempfile.TemporaryDirectory() as folder:
         for name, lines in lists(resources(folder)).items():
-            (DATA / name).write_text("\n".join(lines) + "\n", encoding="utf-8")
+            write_whole(DATA / name, "\n".join(lines) + "\n")
             print(f"{name}: {len(lines)} lines")
