@@ -31,6 +31,7 @@ def attention_sets(Z, A=None, *, mask=None):
     """
     Z, A, mask = model(Z, A, mask)
     n, d = Z.shape[-2:]
+    inputs.room((*Z.shape[:-1], n), 1, "attention_sets", "Take follow, which names the first of each set.")
     clouds, asking = Z.reshape(-1, n, d), _asking(Z, mask)
     C = np.zeros((len(clouds), n, n), bool)
     first, ties = choose(clouds, A, mask, asking)

@@ -42,6 +42,7 @@ def simulate(Z, alpha, layers, A=None, *, mask=None):
     """
     Z, A, mask = attention.model(Z, A, mask)
     rates, layers = inputs.rates(alpha, Z), inputs.count(layers, "layers")
+    inputs.room((layers + 1, *Z.shape), 8, "simulate", "Go through fewer layers at a time, or take limit.")
     tokens = np.empty((layers + 1, *Z.shape), Z.dtype)
     tokens[0] = Z
     targets = _Targets(Z, A, mask)

@@ -8,6 +8,8 @@ from contextlib import suppress
 from pathlib import Path
 from uuid import uuid4
 
+from hmlib import inputs
+
 DRAFT = ".hmlib-draft"
 FORGOTTEN = 3600  # seconds after which a draft is nobody's: its writer was killed
 
@@ -38,7 +40,8 @@ def write_whole(path, content):
 
 def write_sealed(path, record, tensors):
     """A dict as path.json and tensors by name as path.safetensors; the JSON, written last, has the sha256 of both."""
-    from safetensors.torch import save
+    with inputs.extra("torch"):
+        from safetensors.torch import save
 
     content = save({name: tensor.contiguous() for name, tensor in tensors.items()})
     write_whole(f"{path}.safetensors", content)
@@ -47,7 +50,8 @@ def write_sealed(path, record, tensors):
 
 def read_sealed(path):
     """(record, tensors) as they were written; None if they are not there, or are not what was written."""
-    from safetensors.torch import load
+    with inputs.extra("torch"):
+        from safetensors.torch import load
 
     for file in (Path(f"{path}.json"), Path(f"{path}.safetensors")):
         if file.is_dir():  # not ours, and in the way of what is to be written
