@@ -335,6 +335,18 @@ def test_a_damaged_execution_is_not_believed(chapter):
         assert chapter() == sound and chapter() == sound and chapter.client.executed == k + 2
 
 
+def test_every_builder_executes_what_is_stale(monkeypatch):
+    """The printed book as well as the site: both read all pages anew, and with the extension that knows."""
+    sphinx, build, calls = CONFIG["sphinx"], tool("build_book"), []
+    assert "steady" in sphinx["config"]["extensions"] and sphinx["local_extensions"] == {"steady": "tools"}
+    assert CONFIG["execute"]["execute_notebooks"] == "cache"
+    run = subprocess.CompletedProcess([], 0)
+    monkeypatch.setattr(build.subprocess, "run", lambda command, **_: calls.append(command) or run)
+    build.build("--builder", "singlehtml")
+    assert calls[0][1:3] == ["build", "."] and {"--all", "singlehtml"} <= set(calls[0])
+    assert 'build("--builder", "singlehtml")' in (ROOT / "tools" / "print_book.py").read_text()
+
+
 def test_the_build_refuses_another_jupyter_book(monkeypatch):
     build = tool("build_book")
     monkeypatch.setattr(build, "version", lambda name: "2.1.7")

@@ -6,6 +6,7 @@ import html
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import textwrap
@@ -22,7 +23,7 @@ INDEX = BUILD / "html" / "index.html"
 def main():
     if not version("jupyter-book").startswith("1."):
         sys.exit(f"Jupyter Book {version('jupyter-book')} is installed: expected version 1. Run `make clean book`.")
-    INDEX.unlink(missing_ok=True)
+    shutil.rmtree(INDEX.parent, ignore_errors=True)  # Sphinx writes other pages where some are
     build("-W", "-n", "--keep-going")
     if not INDEX.exists():
         sys.exit(f"Jupyter Book reported success but there is no {INDEX}.")
