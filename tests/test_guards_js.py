@@ -1,0 +1,5 @@
+"""x"""
+
+
+def test_guard_nothing():
+    pass
