@@ -9,7 +9,7 @@ different values, which those tokens that have the same one share.
 
 import numpy as np
 
-from hmlib import inputs, routes
+from hmlib import inputs, rounding, routes
 
 BLOCK = 2**18  # scores held in memory at a time: few enough for the processor's own
 TILE = 512  # tokens that are asked at a time; clouds that are larger get a route of their own
@@ -75,7 +75,7 @@ def choose(Z, A, mask=None, asking=None, blur=0):
 
     Z       clouds (b, n, d); tokens are counted through all of them, from 0 to b n
     asking  which tokens ask, in ascending order; all real ones if None
-    blur    how far each coordinate of the tokens may be off: then a set is a tie as soon as it may be one
+    blur    how far each coordinate of the tokens may be off: then a set is a tie as soon as a second token may be in it
     first   int, one for each that asks: the first token of its set
     ties    [(rows, members), ...]: asking[rows] all have the same set, `members`, which holds different values
     """
@@ -83,6 +83,8 @@ def choose(Z, A, mask=None, asking=None, blur=0):
     asking = _asking(Z, mask) if asking is None else asking
     Z, A, blur = _balanced(Z, A, blur)
     mask = None if mask is None else mask.reshape(-1, n)
+    if blur == np.inf and n > 1:
+        return np.zeros(len(asking), int), [(np.arange(len(asking)), np.arange(n))]
     if n <= TILE and len(Z) > 1:
         return _in_small_clouds(Z, A, mask, asking)
     first, ties = np.empty(len(asking), int), []
@@ -104,8 +106,8 @@ def in_one_cloud(Q, X, A, blur=0):
         return dense(Q[None], X[None], A, blur=blur)
     if d == 2:
         return routes.plane(Q, X, A, blur)
-    distinct, of = inputs.distinct(X)
-    asked = distinct[routes.candidates(X[distinct])]
+    distinct, of = (np.arange(n), np.arange(n)) if blur else inputs.distinct(X)  # where floats merge, tokens do not
+    asked = distinct[routes.candidates(X[distinct], blur)]
     ask = np.flatnonzero(Q.any(-1))
     first = np.zeros(len(Q), int)
     first[ask], ties = dense(Q[None, ask], X[None, asked], A, blur=blur)
@@ -160,21 +162,11 @@ def dense(Q, X, A, heard=None, blur=0):
     b, m, d = Q.shape
     # The sets do not change when tokens that ask, those that are asked, or A, are scaled: floats that do not overflow.
     query, key = (inputs.unit(Q, -1), inputs.unit(X, (-2, -1))) if X.dtype == object else (Q, X)
-    reach = abs(key).max(-2)[..., None]
-    if A is None:
-        size, error = d, abs(query) @ reach
-    else:
-        unit_A = inputs.unit(A, None)
-        size, error = abs(unit_A).sum(), abs(query) @ abs(unit_A) @ reach
-        query = query @ unit_A
-    # Two scores that part by more than this cannot be in the wrong order (two products of length d, three roundings).
-    lost = 8 * d * d * np.finfo(float).smallest_subnormal * (1 + reach.max(-2))  # by underflow
-    error = (2 * d + 8) * inputs.EPS * error[..., 0] + lost
-    if blur:
-        error += 2 * size * blur * (reach.max() + abs(query).max(-1) + blur)
-
+    unit_A = None if A is None else inputs.unit(A, None)
+    looks = query if A is None else query @ unit_A
+    error = rounding.of_scores(query, looks, key, unit_A, blur)
     first, ties = np.empty(b * m, int), {}
-    for row, token in _contenders(query, key, error, heard):
+    for row, token in _contenders(looks, key, error, heard):
         of, tied = _decide(row, token, Q.reshape(-1, d), X.reshape(-1, d), A, blur)
         first[of[0]] = of[1]
         for r, members in tied:
@@ -230,21 +222,23 @@ def _decide(row, token, Q, X, A, blur):
     rows, first = row[start], token[start]
     if len(row) == len(rows):
         return (rows, first), []
-    many = np.repeat(np.arange(len(rows)), np.diff(start, append=len(row)))
+    count = np.diff(start, append=len(row))
+    if blur:  # whoever may be as far is a tie: distinct tokens remain so, also where their floats have merged
+        return (rows, first), [(rows[i], token[start[i] :][: count[i]]) for i in np.flatnonzero(count > 1)]
+    many = np.repeat(np.arange(len(rows)), count)
     mixed = np.zeros(len(rows), bool)
     mixed[many[(X[token] != X[first[many]]).any(-1)]] = True
     if not mixed.any():
         return (rows, first), []
     pairs = mixed[many]
     many, token = many[pairs], token[pairs]
-    if not blur:
-        tie, of = np.unique(many, return_inverse=True)
-        queries = inputs.integers(Q[rows[tie]])
-        if A is not None:
-            queries = queries @ inputs.integers(A)
-        scores = (queries[of] * inputs.integers(X[token])).sum(-1)
-        true = scores == np.maximum.reduceat(scores, np.searchsorted(many, tie))[of]
-        many, token = many[true], token[true]
+    tie, of = np.unique(many, return_inverse=True)
+    queries = inputs.integers(Q[rows[tie]])
+    if A is not None:
+        queries = queries @ inputs.integers(A)
+    scores = (queries[of] * inputs.integers(X[token])).sum(-1)
+    true = scores == np.maximum.reduceat(scores, np.searchsorted(many, tie))[of]
+    many, token = many[true], token[true]
     sets = np.split(token, np.flatnonzero(np.diff(many)) + 1)
     for i, members in zip(np.unique(many), sets, strict=True):
         first[i] = members[0]

@@ -95,7 +95,7 @@ def project(x, vertices, A=None):
     while True:
         scores = AP @ inputs.integers(weights @ P[T])  # <A (y - x), v - x> for each vertex v; the same on all of T
         if scores.min() == scores[T[0]]:
-            return inputs.like(weights @ inputs._rationals(V[T]), V)
+            return inputs.like(weights @ inputs.rationals(V[T]), V)
         T, weights = np.append(T, scores.argmin()), np.append(weights, Fraction(0))
         while True:
             target = _weights(AP[T] @ P[T].T)
@@ -165,7 +165,7 @@ def cluster_points(vertices, A=None):
         return (0, t[0]) if len(t) == 1 else (1, len(face), face)
 
     faces = sorted(found, key=order)
-    points = [w @ inputs._rationals(V[t]) / w.sum() for t, w in map(found.get, faces)]
+    points = [w @ inputs.rationals(V[t]) / w.sum() for t, w in map(found.get, faces)]
     return ClusterPoints(inputs.like(np.array(points, object).reshape(-1, d), V), [list(face) for face in faces])
 
 
@@ -181,12 +181,7 @@ def limit_polytope(Z, alpha, A=None):
     Z, alpha, A  as for `limit`
     Returns (m, d): in the plane counter-clockwise from the leftmost (of these the lowest), else as the leaders come.
     """
-    end = limits.limit(Z, alpha, A)
-    if not end.certified:
-        raise ValueError(
-            f"The limit of this cloud of shape {end.tokens.shape} could not be certified. "
-            "Small clouds given as fractions.Fraction can be."
-        )
+    end = limits.certain(limits.limit(Z, alpha, A))
     K = end.tokens[end.leaders]
     return K[_hull_order(K)] if K.shape[1] == 2 else K
 

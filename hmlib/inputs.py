@@ -7,11 +7,12 @@ rational tokens every other number becomes rational too, with float tokens every
 
 import math
 from fractions import Fraction
-from numbers import Integral, Rational
+from numbers import Integral, Rational, Real
 
 import numpy as np
 
 EPS = np.finfo(float).eps
+LARGEST = 2.0**1000  # coordinate of a token
 
 
 def cloud(Z):
@@ -22,6 +23,11 @@ def cloud(Z):
     if 0 in Z.shape:
         raise ValueError(
             f"Z has shape {Z.shape}, an empty cloud: expected at least one token of at least one coordinate."
+        )
+    if Z.dtype != object and max(Z.max(), -Z.min()) > LARGEST:
+        raise ValueError(
+            f"Z has coordinates up to {abs(Z).max():.3g}: expected at most 2^1000, about 1e301, so that sums of tokens are "
+            "floats. Divide all by a power of two, which changes nothing else, or pass Fractions."
         )
     return Z
 
@@ -113,9 +119,16 @@ def count(value, name, top=None):
     return int(value)
 
 
+def amount(value, name):
+    """A number >= 0, infinity included."""
+    if isinstance(value, bool) or not isinstance(value, Real) or not value >= 0:
+        raise ValueError(f"{name} is {value!r}: expected a number >= 0.")
+    return value
+
+
 def like(X, Z):
     """X in the arithmetic of Z: rational if the tokens are, float64 otherwise."""
-    return _rationals(X) if Z.dtype == object else X.astype(float)
+    return rationals(X) if Z.dtype == object else X.astype(float)
 
 
 def integers(X):
@@ -179,11 +192,11 @@ def _numbers(X, name):
         raise ValueError(f"{name} is of type {X.dtype}: expected real numbers (floats, ints or fractions.Fraction).")
     if not finite:
         raise ValueError(f"{name} has NaN or infinite entries (shape {X.shape}): expected finite numbers.")
-    return _rationals(X) if X.dtype == object else X
+    return rationals(X) if X.dtype == object else X
 
 
 @np.vectorize(otypes=[object])
-def _rationals(x):
+def rationals(x):
     return Fraction(int(x)) if isinstance(x, Integral) else Fraction(x)
 
 
@@ -192,7 +205,7 @@ def _is_positive_definite(A):
     values = np.linalg.eigvalsh(unit(integers(A) if A.dtype == object else A, None))
     if abs(values[0]) > 16 * len(A) * EPS * abs(values).max():
         return values[0] > 0
-    A = _rationals(A)
+    A = rationals(A)
     for k in range(len(A)):
         if A[k, k] <= 0:
             return False

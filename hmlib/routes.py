@@ -12,7 +12,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from hmlib import inputs
+from hmlib import inputs, rounding
 
 UNSURE = 4 * inputs.EPS  # times the size of its terms: more than the rounding of x y' - y x' for differences of floats
 TINY = 1e-300  # more than any underflow in it
@@ -48,11 +48,9 @@ def _close(hull, k, Q, X, blur):
     if len(rest):
         inner = Hull(X[rest], hull.A)
         rivals.append(X[rest].take(inner.tokens.take(inner.farthest(*Q.T)[0]), 0))
-    A = np.eye(2) if hull.A is None else hull.A
-    reach, size = abs(X).max(), abs(A).sum()
-    error = size * (2 * blur * (reach + abs(Q).max(-1) + blur) + 32 * inputs.EPS * abs(Q).max(-1) * reach) + TINY
-    gap = np.min([((best - rival) @ A * Q).sum(-1) for rival in rivals], axis=0) if rivals else np.full(len(Q), np.inf)
-    close = np.flatnonzero(~(gap > error))
+    looks = Q if hull.A is None else Q @ hull.A
+    gap = np.min([((best - rival) * looks).sum(-1) for rival in rivals], axis=0) if rivals else np.full(len(Q), np.inf)
+    close = np.flatnonzero(~(gap > rounding.of_scores(Q, looks, X, hull.A, blur)))
     return [(close, np.arange(len(X)))] if len(close) else []
 
 
@@ -271,17 +269,18 @@ def turns_left(p, q, r):
     return (q[0] - p[0]) * (r[1] - q[1]) > (q[1] - p[1]) * (r[0] - q[0])
 
 
-def candidates(X):
-    """The tokens that may be on the hull of distinct X (n, d), up to four dimensions; otherwise all."""
+def candidates(X, blur=0):
+    """The tokens that may be on the hull of X (n, d), each coordinate up to `blur` off, up to four dimensions; else all."""
     n, d = X.shape
     if d == 1:
-        return np.unique([X.argmin(), X.argmax()])
+        far = np.array([[X.argmin()], [X.argmax()]])
+        return np.unique(np.nonzero(abs(X[far[:, 0]] - X[:, 0]) <= 4 * blur)[1])
     if d > FEW:
         return np.arange(n)
     from scipy.spatial import ConvexHull, QhullError
 
     axes = np.array(np.meshgrid(*[[-1, 0, 1]] * d)).reshape(d, -1).T[: 3**d // 2]  # half of a cube's
-    margin = MARGIN * abs(X).max()
+    margin = MARGIN * abs(X).max() + 4 * blur  # twice as far as a blur moves a token in four dimensions
     left = np.unique([end(X @ axis) for axis in axes for end in (np.argmin, np.argmax)])
     rest = None
     try:

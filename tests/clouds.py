@@ -82,3 +82,35 @@ def generic(seed):
     R = rng.normal(size=(d, d))
     A = R.T @ R + 0.1 * np.eye(d)
     return Z, alpha, (A + A.T) / 2 if seed % 2 else None
+
+
+def near(seed):
+    """(Z, alpha, A), floats at the edge of what they can tell: tokens a few units in the last place apart, or 1e-9, or
+    1e-6; lattices; alpha from 1e-6 to 1e300, also one per layer; matrices of condition up to 1e12."""
+    rng = np.random.default_rng([seed, 14])
+    d, n = int(rng.choice([1, 2, 2, 2, 3, 4, 6])), int(rng.integers(1, 15))
+    Z = rng.normal(size=(n, d))
+    if seed % 3 == 0:
+        Z = rng.integers(-6, 7, (n, d)) / rng.choice([1, 2, 3, 10])
+    if seed % 4 != 3:  # some near-copies, of near-copies as well
+        for _ in range(rng.integers(1, 4)):
+            z = Z[
+                rng.integers(0, len(Z)) if rng.random() < 0.3 else (Z**2).sum(1).argmax()
+            ]  # of the longest, above all
+            close = rng.integers(-5, 6, d) * np.spacing(z) if rng.random() < 0.5 else rng.normal(size=d)
+            size = 1 if abs(close).max() < 1e-12 else rng.choice([1e-9, 1e-6])
+            Z = np.concatenate([Z, [z + size * close]])[rng.permutation(len(Z) + 1)]
+    if seed % 7 == 0:
+        Z = Z * 10.0 ** rng.integers(-300, 295)
+    alpha = float(np.exp(rng.uniform(np.log(0.05), np.log(50))))
+    if seed % 5 in (1, 3):
+        alpha = float(10.0 ** rng.uniform(3, 17))
+    if seed % 5 == 2:
+        alpha = [float(10.0**x) for x in rng.uniform(-2, 6, size=4)]
+    if seed % 50 == 3:
+        alpha = float(rng.choice([1e-6, 1e-3, 1e100, 1e300]))
+    if seed % 50 == 4:
+        alpha = [float(10.0**x) for x in rng.uniform(-300, 300, size=4)] + [1.0]
+    U = np.linalg.qr(rng.normal(size=(d, d)))[0]
+    A = U * 10.0 ** rng.uniform(-6 if seed % 2 else -1, 6 if seed % 2 else 1, d) @ U.T
+    return Z, alpha, None if seed % 3 else (A + A.T) / 2

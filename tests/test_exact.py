@@ -148,11 +148,25 @@ def test_all_subsets_of_six_words():
 
 
 def test_the_bound_is_attained():
-    """With one sequence, and with two that share all extreme tokens: there are no blocks to spare."""
+    """With one sequence, and with two that share all extreme tokens: this construction has no blocks to spare."""
     a, b = [0.0, 0.0], [2.0, 2.0]
     assert len(classify_exactly([[a, b]], [7]).blocks) == 1
     assert len(classify_exactly([[a, b], [a, [1.0, 1.0], b]], [7, 8]).blocks) == 3
     assert len(classify_exactly([[a, b], [a, [1.0, 1.0], b]], [7, 7]).blocks) == 1
+
+
+def test_two_sequences_take_two_blocks():
+    """So 2 N - 1 is what this construction needs, not what is possible: fold and collapse in one block, then one ramp."""
+    p, q = np.array([[1, 0]]), np.array([[0, 1]])
+    U, W = np.array([[1, 0], [1, 0], [-1, 0]]), np.array([[1, 0, 0], [0, -1, -1]])  # x + 1 and -|x - 1|
+    fold = Block("fold", U, W, np.array([1, -1, 1]), 0, p, q, q.T @ q, 0)
+    U, W = np.array([[0, 3], [0, 3]]), np.array([[0, 0], [1, -1]])  # 0 up to q = -2/3, 1 from q = -1/3 on
+    ramp = Block("ramp", U, W, np.array([2, 1]), 0, p, p, 0 * W, 1)
+    for X, label in (([[0, 0], [2, 2]], 0), ([[0, 0], [1, 1], [2, 2]], 1)):
+        X = np.array(X, object)
+        for block in (fold, ramp):
+            X = block.attend(block.feed_forward(X))
+        assert X.tolist() == [[0, label]] * len(X)
 
 
 def test_nothing_depends_on_the_lengths():

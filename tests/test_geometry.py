@@ -266,6 +266,44 @@ def test_cluster_points_of_the_emerging_leader():
     assert oracle.turn(a, b, x) == 0 == oracle.dot(x, exact([b])[0] - exact([a])[0])
 
 
+def is_inside(x, V):
+    """Is x in the relative interior of the hull of V? A little beyond it, seen from each vertex, it is still in the hull."""
+    return all((project(y, V) == y).all() for y in (x + (x - v) * Fraction(1, 10**6) for v in V))
+
+
+def dimension(V):
+    return np.linalg.matrix_rank((V - V[0]).astype(float))
+
+
+@pytest.mark.parametrize("d", [1, 2, 3, 4])
+def test_eulers_relation(d):
+    """prop-euler: flat polytopes, points that are not proper, the origin inside, outside and on the boundary."""
+    rng, seen = np.random.default_rng(d), set()
+    for _ in range(80):
+        V = np.unique(rng.integers(-2, 3, size=(rng.integers(1, d + 4), d)), axis=0).astype(object)
+        V = V * Fraction(1) - (rng.integers(0, 3) == 0) * V[0]
+        points, faces = cluster_points(V)
+        proper = [is_inside(s, V[face]) for s, face in zip(points, faces, strict=True)]
+        count = sum((-1) ** dimension(V[face]) for face, p in zip(faces, proper, strict=True) if p)
+        zero, e = np.zeros(d, int) * Fraction(1), dimension(V)
+        inside = is_inside(zero, V)
+        assert count == (1 - (-1) ** e if inside else 1)
+        seen |= {("flat", e < d), ("proper", all(proper)), ("inside", inside)}
+        seen.add(("boundary", not inside and not project(zero, V).any()))
+    names = {name for name, _ in seen}
+    assert len(seen) == 2 * len(names) - (d == 1)  # all of it has been met, but that points on a line are proper
+
+
+def test_in_the_plane_every_edge_has_a_point_or_all_but_one():
+    """For the polygon of leaders of a run: the origin inside, or not."""
+    for seed in range(40):
+        Z = np.random.default_rng(seed).integers(-9, 10, size=(9, 2)).astype(object) + 6 * (seed % 2)
+        K = limit_polytope(Z[Z.any(1)], alpha=1)
+        if len(K) > 2:
+            edges = sum(len(face) == 2 for face in cluster_points(K).faces)
+            assert edges == len(K) - (not is_inside(np.zeros(2, int) * Fraction(1), K))
+
+
 @pytest.mark.parametrize(
     "vertices, points",
     [

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_dynamics import EMERGING
 
-from hmlib import attention_sets, leaders, limit, limits, simulate, step
+from hmlib import attention_sets, inputs, leaders, limit, limit_polytope, limits, simulate, step
 
 MANY = int(os.environ.get("HMLIB_CLOUDS", 1))  # how many times as many clouds: HMLIB_CLOUDS=20 for a long run
 
@@ -40,10 +40,10 @@ def test_floats_are_never_certified_wrongly():
         Z, alpha = Z.astype(float), float(alpha)
         end = limit(Z, alpha, A)
         assert rejected(end, Z, alpha, A) is None, (seed, rejected(end, Z, alpha, A))
-        plain = limits._Run(
-            limits._RoughFloats(Z[limits.distinct(Z)[0]], [alpha]), np.bincount(limits.distinct(Z)[1]), A
-        )
-        astray += plain.settled.all() and len(end.leaders) != (plain.born >= 0).sum()
+        alone = [(X[to] == X).all(1) for X, to in naive_run(Z, alpha, A, end.settled_at + 40)]
+        astray += not set(np.flatnonzero(np.any(alone, axis=0))) <= {
+            *np.flatnonzero((Z[:, None] == Z[end.leaders]).all(2).any(1))
+        }
     assert astray > 0
 
 
@@ -128,6 +128,45 @@ def test_limits_that_are_no_vertices():
     assert end.certified and end.follows.tolist() == [0, 1, 2, 3, 0, 2]
 
 
+def test_floats_that_merge_are_no_copies():
+    """Tokens 1 and 2 are a millionth apart. At alpha = 1e10 token 0 stands beside them after one layer, and one token's
+    floats merge with another's: who may be as far is a tie, which has to be settled exactly."""
+    end = limit([[1, 0.1], [2, -1], [2, -1.000001]], 1e10)
+    assert end.certified and end.leaders.tolist() == [2] and end.follows.tolist() == [2, 2, 2]
+    end = limit([[-0.5, 0], [-0.7, 0.1 + 0.2], [-0.7, 0.3], [-0.2, -0.2], [-0.4, 0]], 2)
+    assert end.certified and end.settled_at == 2
+    Z = np.concatenate([EMERGING, [EMERGING[1]]]).astype(float)
+    Z[-1, 0] = np.nextafter(np.nextafter(Z[-1, 0], 1), 1)
+    end, truth = limit(Z, 0.5), limit(inputs.rationals(Z), Fraction(1, 2))
+    assert end.certified and end.leaders.tolist() == truth.leaders.tolist()
+
+
+def test_ties_whose_mean_moves():
+    """Five tokens: from layer 1 on the last follows two whose mean moves, for ever."""
+    Z = np.array(MOVING) * Fraction(1)
+    for alpha in (
+        Fraction(1),
+        Fraction(1, 2),
+        Fraction(1, 10),
+        Fraction(7),
+        [Fraction(3), Fraction(1, 5), Fraction(1)],
+    ):
+        end = limit(Z, alpha)
+        assert rejected(end, Z, alpha) is None
+        assert end.tokens[4].tolist() == [0, 3, 0] and end.follows.tolist() == [0, 1, 0, 1, -1]
+        path = simulate(Z, alpha, 12)
+        assert all((end.at(k) == path.tokens[k]).all() for k in range(13))
+    end = limit(Z, 1)
+    t = np.array([Fraction(t) for t in range(1, 6)])
+    a, b = (t - Fraction(1, 2)) / 2**t, 3 - 2 / 2**t
+    assert (np.array([end.at(k)[4] for k in range(1, 6)]) == np.stack([a, b, a], 1)).all()
+    end = limit(
+        np.array(MOVING), 1
+    )  # as floats: the exact run takes over, and `at` follows it before the certificate, too
+    assert end.certified and end.error_bound < 1e-15 and end.tokens[4].tolist() == [0, 3, 0]
+    assert (end.at(0) == MOVING).all() and end.at(3)[4].tolist() == [0.3125, 2.75, 0.3125]
+
+
 def test_ties_with_moving_tokens():
     """A token may be tied for ever with tokens that go on moving: they balance, so their mean stands still."""
     Z = np.array([[Fraction(x) for x in z] for z in [(-3, 2), (3, 2), (-1, 2), (1, 2), (0, 1)]])
@@ -204,22 +243,92 @@ def test_little_is_computed_for_large_clouds(monkeypatch):
 # Honesty
 
 
-def test_without_a_certificate_it_says_so(monkeypatch):
+MOVING = [(3, 3, -3), (-3, 3, 3), (3, 3, -1), (-1, 3, 3), (0, 1, 0)]  # the last follows two whose mean moves
+
+
+def test_without_a_certificate_it_says_so():
     """A token at 0 goes to an edge through ties. With no means to run that exactly: a likely answer, a bound that holds."""
     Z = [[0, 0], [1, 0], [0, 1]]
-    assert limit(Z, 1).certified
-    monkeypatch.setattr(limits, "MOST_BITS", 0)
-    end = limit(Z, 1)
-    assert not end.certified and end.settled_at is None and end.error_bound == 1
-    np.testing.assert_allclose(end.tokens, [[0.5, 0.5], [1, 0], [0, 1]], atol=1e-12)
-    assert end.leaders.tolist() == [1, 2] and end.follows.tolist() == [-1, 1, 2]
-    np.testing.assert_allclose(end.at(40), simulate(Z, 1, 40).tokens[-1])
+    assert limit(Z, 1).certified and limit(Z, 1).why == "" and limit(Z, 1).sure.all()
+    for budget, why in (
+        ({"megabytes": 0}, "the run on whole numbers needs more than 0 megabytes. Pass megabytes=... for more."),
+        ({"seconds": 0}, "the run on whole numbers has taken its 0 seconds. Pass seconds=... for more."),
+    ):
+        end = limit(Z, 1, **budget)
+        assert not end.certified and end.settled_at is None and end.error_bound == 1
+        assert end.why == f"by layer 1, 1 of 3 tokens had not settled: {why}"
+        np.testing.assert_allclose(end.tokens, [[0.5, 0.5], [1, 0], [0, 1]], atol=1e-12)
+        assert end.sure.tolist() == [False, True, True]
+        assert end.leaders.tolist() == [1, 2] and end.follows.tolist() == [-1, 1, 2]
+        np.testing.assert_allclose(end.at(40), simulate(Z, 1, 40).tokens[-1])
+
+
+def test_no_leader_is_invented():
+    """Floats taken for exact see token 4 follow itself in the end. It never does, and it is not among the leaders."""
+    for Z in (np.array(MOVING), np.array(MOVING) * Fraction(1)):
+        end = limit(Z, 1, seconds=0)
+        assert end.leaders.tolist() == [0, 1] and end.follows.tolist() == [0, 1, 0, 1, -1]
+        assert end.sure.tolist() == [True, True, True, True, False]
 
 
 def test_a_run_that_is_too_slow_is_left_uncertified(monkeypatch):
+    """And not even begun on whole numbers, which would be as slow."""
     monkeypatch.setattr(limits, "MOST_LAYERS", 10)
     Z = np.random.default_rng(3).normal(size=(20, 2))
-    assert limit(Z, 1).certified and not limit(Z, 1e-4).certified
+    assert limit(Z, 1).certified
+    end = limit(Z, 1e-4, seconds=np.inf)
+    assert not end.certified and end.why.endswith(
+        "had not settled: a run ends after 10 layers. A larger alpha needs fewer."
+    )
+    assert len(end.at(10)) == 20
+    with pytest.raises(
+        ValueError, match=r"^layer is 11, but this limit is not certified: expected at most 10, which are"
+    ):
+        end.at(11)
+
+
+def test_only_what_is_certain_is_told_in_short(monkeypatch):
+    monkeypatch.setattr(limits, "MOST_LAYERS", 1)
+    for short in (leaders, limit_polytope):
+        with pytest.raises(
+            ValueError, match=r"^The limit of this cloud of shape \(3, 2\) could not be certified: by layer 1, 1 of"
+        ):
+            short([[0.25, 0.25], [1.5, -0.25], [1.25, -2.0]], 1e-4)
+
+
+@pytest.mark.parametrize("name", ["seconds", "megabytes"])
+@pytest.mark.parametrize("value", [-1, "1", None, True, float("nan")])
+def test_a_budget_is_a_number(name, value):
+    with pytest.raises(ValueError, match=f"^{name} is {value!r}: expected a number >= 0"):
+        limit([[1, 0]], 1, **{name: value})
+
+
+# At the ends of the floats
+
+
+def test_subnormal_tokens():
+    """Values that are rounded to subnormals are off by up to half of the smallest."""
+    off = 0
+    for k in range(1, 40):  # three copies, two copies, and a token that ends at a fifth of 8 k
+        Z = 5e-324 * k * np.array([[8, 0], [8, 0], [8, 0], [-8, 8], [-8, 8], [1, 2]])
+        end, truth = limit(Z, 0.3), limit(inputs.rationals(Z), Fraction(0.3))
+        error = abs(inputs.rationals(end.tokens) - truth.tokens).max()
+        assert error <= Fraction(end.error_bound) and end.error_bound < 1e-320 and end.leaders.tolist() == [0, 3]
+        off += error > 0
+    assert off > 20
+
+
+def test_the_largest_tokens():
+    """Up to 2^1000 all is as ever; beyond that, sums of tokens might overflow, and a cloud is refused."""
+    Z = np.array([[1, -1], [3, -1], [1, -3], [3.5, 1], [0, 0]]) / 4
+    small, large = limit(Z, 0.5), limit(2.0**1000 * Z, 0.5)
+    assert (large.tokens == 2.0**1000 * small.tokens).all() and large.certified
+    assert (step(2.0**1000 * Z, 3) == 2.0**1000 * step(Z, 3)).all()
+    for function in (step, limit):
+        with pytest.raises(
+            ValueError, match=r"^Z has coordinates up to 1.07e\+301: expected at most 2\^1000, about 1e301"
+        ):
+            function(np.nextafter(2.0**1000, np.inf) * (8 / 7) * Z, 0.5)
 
 
 def test_one_cloud_at_a_time():

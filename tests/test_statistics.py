@@ -136,6 +136,35 @@ def test_expected_by_the_largest_of_n():
             assert statistics.expected("Gaussian", n, d) == pytest.approx(value, rel=1e-4)
 
 
+def test_when_all_lead_and_when_half_do():
+    """prop-dimension: p_d, at most n^2 p_d followers, all up to p_d^(-1/2) tokens, and half where tokens of length sqrt d do."""
+
+    def hidden(d):
+        return stats.t.sf(d**0.5, d)
+
+    rng = np.random.default_rng(0)
+    for d in (2, 8):
+        z, other = rng.normal(size=(2, 200_000, d))
+        assert abs(((z * other).sum(1) >= (z**2).sum(1)).mean() - hidden(d)) < 0.002
+    for d in (50, 500):
+        assert hidden(d) == pytest.approx(2 ** (-d / 2) / math.sqrt(math.pi * d), rel=3 / d)
+    for d in (2, 8, 16):
+        for n in (2, 10, 100):
+            follow = n - statistics.expected("Gaussian", n, d)
+            assert n**2 * hidden(d) * (1 + 1e-9) >= follow - 1e-6 and (n > 2 or follow > 1.99 * hidden(d))
+    d, clouds = 12, 300  # all lead, or hardly ever
+    for n, low, high in ((6, 0.9, 1), (150, 0, 0.1)):
+        led = [len(leaders(Z, alpha=1)) == n for Z in rng.normal(size=(clouds, n, d))]
+        assert low <= np.mean(led) <= high and (n == 6) == (n**2 * hidden(d) < 0.1)
+    for t in (-0.7, 0, 0.7):  # the limit is slow: like 1 / sqrt d
+        off = [
+            statistics.expected("Gaussian", n, d) / n - stats.norm.sf(2**0.5 * t)
+            for d in (16, 64, 256, 1024)
+            for n in [1 / stats.norm.sf(d**0.5 + t)]
+        ]
+        assert abs(off[-1]) < 0.06 and all(abs(b) < abs(a) for a, b in pairwise(off))
+
+
 def test_the_limits_of_the_expected_number():
     """Heavy tails end at 1 / E[cos_+^nu], the square at 4; the ball grows like n^((d-1)/(d+1)), the Gaussian like a log."""
     for law, nu in statistics.TAILS.items():

@@ -161,6 +161,31 @@ def test_where_a_further_token_leads_at_once(model, data):
     assert leads == outside.all()
 
 
+@given(models(numbers=st.one_of(SMALL, FRACTIONS), most=7), st.lists(ALPHAS, min_size=1, max_size=4))
+def test_the_theorem_for_any_cloud(model, alphas):
+    """thm-general: zeros, copies and an alpha for each layer. Limits in S(K) or 0, a leader at every vertex, exposed."""
+    Z, A = model
+    if not Z.any():
+        return
+    end = limit(Z, alphas, A)
+    assert end.certified
+    K = end.tokens[end.leaders]
+    S = set(map(tuple, cluster_points(K, A).points))
+    always = (simulate(Z, alphas, end.settled_at + 3, A).tokens == 0).all(-1).all(0)
+    for z, zero in zip(end.tokens, always, strict=True):
+        assert tuple(z) in S if z.any() else zero
+    assert 0 in end.born and len({tuple(v) for v in K}) == len(K)
+    for i in range(len(K)):
+        others = np.array([z for z in end.tokens if (z != K[i]).any()], object)
+        assert len(others) == 0 or (project(K[i], others) != K[i]).any()
+    assert all((project(z, K) == z).all() for z in end.tokens)
+    G = scores(A, K, K)
+    assert all(G[i, i] > G[i, j] for i in range(len(K)) for j in range(len(K)) if i != j)
+    for i, z in enumerate(end.tokens):  # whoever ends at a vertex has settled there
+        at = [v for v in end.leaders if (end.tokens[v] == z).all()]
+        assert end.follows[i] == (at[0] if at else -1)
+
+
 # Without them
 
 

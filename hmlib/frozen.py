@@ -1,0 +1,81 @@
+"""Attention sets that never change again, also where they are ties whose mean moves.
+
+As long as all sets C_i stay what they are, the layers are linear. Whoever is followed is longer, so from long to short
+
+    z_i(t) = M_i + r^t sum over k of binom(t, k) q_i,k       with r = 1 / (1 + alpha), and means over j in C_i,
+    M_i = mean of M_j,    q_i,0 = z_i(0) - M_i,    q_i,k+1 = alpha * mean of q_j,k.
+
+So the sets stay for ever if and only if these formulas say so: with j in C_i, <A z_i(t), z_j(t) - z_x(t)> is 0 for all t
+if x is in C_i, too, and positive for all t if it is not. Both can be decided, and all numbers are exact here.
+"""
+
+from collections import defaultdict
+from fractions import Fraction
+from math import ceil, comb, factorial
+
+import numpy as np
+
+MOST_LAYERS = 20_000  # that are looked at, one by one, before it is left open whether a gap stays positive
+
+
+def for_ever(Z, goals, sets, copies, alpha, A=None):
+    """(M, q) if all sets stay as they are, else None; also for a token that moves and is in its own set of several.
+
+    Z       tokens at a layer from which on alpha is the same, (n, d)
+    goals   where those go who have settled, (n, d)
+    sets    {i: C_i} for all who have not, as arrays of indices
+    copies  how often each token is there, (n,)
+    """
+    M, q = goals.copy(), [Z - goals]
+    look = Z if A is None else Z @ A
+    for i in sorted(sets, key=lambda i: (look[i] * Z[i]).sum(), reverse=True):
+        others = sets[i][sets[i] != i]
+        weights = copies[others].astype(object) * Fraction(1, int(copies[others].sum()))
+        M[i], after = weights @ M[others], [alpha * (weights @ x[others]) for x in q]
+        if len(others) < len(sets[i]) and ((M[i] != Z[i]).any() or any(x.any() for x in after)):
+            return None
+        if after[-1].any():
+            q.append(np.zeros_like(Z))
+        for x, new in zip(q, [Z[i] - M[i], *after], strict=False):
+            x[i] = new
+    r = 1 / (1 + alpha)
+    for i, members in sets.items():
+        gaps = gaps_of(i, members[members != i][0], M, q, A)
+        for x in range(len(Z)):
+            gap = {term: c[x] for term, c in gaps.items() if c[x]}
+            if bool(gap) == (x in members) or (gap and not positive(gap, r)):
+                return None
+    return M, q
+
+
+def gaps_of(i, j, M, q, A):
+    """<A z_i(t), z_j(t) - z_x(t)> for all x, as {(p, k): c}: the sum of c r^(p t) binom(t, k), c (n,)."""
+    gaps = defaultdict(int)
+    behind = [M[j] - M, *(x[j] - x for x in q)]
+    for a, look in enumerate([M[i], *(x[i] for x in q)]):
+        for b, way in enumerate(behind):
+            c = way @ (look if A is None else A @ look)
+            u, v = max(a - 1, 0), max(b - 1, 0)
+            for k in range(max(u, v), u + v + 1):  # binom(t, u) binom(t, v) in terms of binom(t, k)
+                times = factorial(k) // (factorial(k - u) * factorial(k - v) * factorial(u + v - k))
+                gaps[(a > 0) + (b > 0), k] += times * c
+    return gaps
+
+
+def positive(gap, r):
+    """Is f(t) = sum of c r^(p t) binom(t, k) over {(p, k): c} positive for t = 0, 1, 2, ...?
+
+    In the end the term with the largest r^p, of these that with the largest k, outweighs all others. From the layer on
+    where they shrink beside it, it is enough that it outweighs the negative ones once.
+    """
+    first = min(gap, key=lambda term: (term[0], -term[1]))
+    late = max(first[1], ceil(max(k for _, k in gap) / (1 - r)))
+    if gap[first] < 0:
+        return False
+    for t in range(MOST_LAYERS):
+        now = {(p, k): c * r ** (p * t) * comb(t, k) for (p, k), c in gap.items()}
+        if sum(now.values()) <= 0:
+            return False
+        if t >= late and now[first] + sum(c for c in now.values() if c < 0) > 0:
+            return True
+    return False
