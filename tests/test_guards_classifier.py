@@ -47,6 +47,15 @@ def test_equally_good_epochs():
     assert len(train(a_model(0), *data, data, epochs=9, patience=2, **STILL).epochs) == 3
 
 
+def test_alphas_rate_is_its_own():
+    """Bug: all learn at the rate that is alpha's."""
+    model, data = a_model(0, alpha=1.0), a_problem()
+    before = {name: value.clone() for name, value in model.state_dict().items()}
+    train(model, *data, epochs=1, rate=1e-12, alpha_rate=0.5, progress=False)
+    for name, value in model.state_dict().items():
+        assert bool((value - before[name]).abs().max() > 1e-3) == (name == "raw_alpha")
+
+
 def test_a_checkpoint_knows_every_setting(tmp_path):
     """Bug: a run that goes on from a checkpoint of another rate, seed, data, model, ... as if it were its own."""
     ids, labels = a_problem(12, 6)

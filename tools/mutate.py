@@ -15,6 +15,7 @@ import argparse
 import ast
 import copy
 import fcntl
+import gc
 import hashlib
 import itertools
 import json
@@ -260,11 +261,13 @@ def settle(numbers):
             import_module(name)
         except ImportError:
             continue
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     import hypothesis
 
     phases = [hypothesis.Phase.explicit, hypothesis.Phase.generate]  # nobody wants the smallest counter-example here
     hypothesis.settings.register_profile("mutants", derandomize=True, deadline=None, database=None, phases=phases)
     assert "hmlib" not in sys.modules
+    gc.freeze()  # no child goes through all of this to collect garbage
 
 
 def tried(tests, seconds=None):
@@ -277,6 +280,7 @@ def tried(tests, seconds=None):
             os.close(reading)
             os.chdir(TREE)
             sys.path[:0] = [str(TREE), str(TREE / "tests")]
+            sys.dont_write_bytecode = False  # in its own tree: what is compiled once need not be again
             with open(HOME / f"{TREE.name}.log", "w") as log:
                 os.dup2(log.fileno(), 1)
                 os.dup2(log.fileno(), 2)
@@ -312,7 +316,7 @@ def tried(tests, seconds=None):
 
 def base(tests):
     """CPU seconds of tests without a mutant; one worker finds out, the others wait."""
-    path = HOME / f"base-{os.getppid()}-{digest(*tests)}.json"
+    path = HOME / f"base-{digest(*tests, of_tests(tests, TREE))}.json"
     with path.open("a+") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         if not path.read_text():
@@ -351,10 +355,10 @@ def digest(*texts):
     return hashlib.sha256("\0".join(texts).encode()).hexdigest()[:24]
 
 
-def of_tests(tests):
+def of_tests(tests, root=ROOT):
     """The tests that are run and what they import, as one digest."""
     named = {Path(word.split("::")[0]).name for word in tests}
-    files = sorted(p for p in (ROOT / "tests").glob("*.py") if p.name in named or not p.name.startswith("test_"))
+    files = sorted(p for p in (root / "tests").glob("*.py") if p.name in named or not p.name.startswith("test_"))
     return digest(*(path.read_text() for path in files))
 
 
@@ -378,8 +382,6 @@ def main(arguments=None):
         return
     HOME.mkdir(parents=True, exist_ok=True)
     notes = HOME / "fates.jsonl"
-    for old in HOME.glob("base-*.json"):
-        old.unlink()
     if given.anew:
         notes.unlink(missing_ok=True)
     for line in notes.read_text().splitlines() if notes.exists() else ():
