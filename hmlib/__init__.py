@@ -6,6 +6,7 @@ when it is first used.
 """
 
 from importlib import import_module
+from itertools import chain
 
 from hmlib.attention import attention_sets, follow
 from hmlib.dynamics import Trajectory, simulate, step
@@ -20,19 +21,16 @@ LATER = {
     "playground": ("Playground", "ReviewExplorer"),
 }
 
+# What numpy is enough for; the rest, `from hmlib import train` for instance, needs an extra, which its error names.
 __all__ = [
     "ExactTransformer",
-    "HardmaxClassifier",
     "Layer",
     "Limit",
-    "Playground",
-    "ReviewExplorer",
     "Trajectory",
     "Vocabulary",
     "attention_sets",
     "classify_exactly",
     "cluster_points",
-    "explain",
     "follow",
     "half_space",
     "interpolate_exactly",
@@ -45,7 +43,6 @@ __all__ = [
     "settled",
     "simulate",
     "step",
-    "train",
     "vary",
 ]
 
@@ -55,3 +52,7 @@ def __getattr__(name):
         if name in names:
             return getattr(import_module(f"hmlib.{module}"), name)
     raise AttributeError(f"module 'hmlib' has no attribute {name!r}")
+
+
+def __dir__():
+    return sorted({*globals(), *chain.from_iterable(LATER.values())})

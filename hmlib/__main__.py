@@ -52,13 +52,18 @@ def published(checkpoint, to):
 
 
 def where():
-    """Say what is found where, what is missing, and how to get it."""
+    """Say what is found where, what is missing, and how to get it. It fails if nothing is there, or anything is damaged."""
+    found, damaged = 0, 0
     for source in ("embedded", "kaggle", "official", "published"):
         try:
             reviews.load_published() if source == "published" else reviews.load_reviews(source)
             print(f"{source:10} {reviews.find(source)}")
+            found += 1
         except (ValueError, OSError) as error:
             print(f"{source:10} {error}")
+            damaged += not isinstance(error, FileNotFoundError)
+    if damaged or not found:
+        sys.exit(1)
 
 
 def _complete(file):

@@ -12,15 +12,20 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
-import torch
-from safetensors.torch import load, save_file
-from torch import nn
-from torch.nn import functional as F
 
-from hmlib import attention, dynamics, inputs
+from hmlib import attention, dynamics, inputs, reviews
 
+with inputs.extra("torch"):
+    import torch
+    from safetensors.torch import load, save_file
+    from torch import nn
+    from torch.nn import functional as F
+
+MOST_LAYERS, MOST_ROWS = 10**9, 2**53
+MOST_SEED = 2**43  # of train: times 1,000,003 it is still a seed of torch
 ATTENTION = ("hardmax", "pass-through", "softmax")
 PADDING = ("mask", "token")
+INTEGERS = [getattr(torch, f"{sign}int{bits}") for sign in ("", "u") for bits in (8, 16, 32, 64)]
 GROUP = 16  # reviews that go through the layers together
 
 
@@ -52,23 +57,15 @@ class HardmaxClassifier(nn.Module):
         temperature=1e-3,
     ):
         super().__init__()
-        for name, value in (("rows", rows), ("dim", dim)):
-            if inputs.count(value, name) == 0:
-                raise ValueError(f"{name} is 0: expected a whole number > 0.")
-        for name, value, known in (("padding", padding, PADDING), ("attention", attention, ATTENTION)):
-            if value not in known:
-                raise ValueError(f"{name} is {value!r}: expected one of {', '.join(map(repr, known))}.")
-        if not temperature > 0:
-            raise ValueError(f"temperature is {temperature}: expected a number > 0.")
-        self.depth, self.padding, self.attention, self.temperature = (
-            inputs.count(depth, "depth"),
-            padding,
-            attention,
-            temperature,
-        )
+        rows, dim = inputs.count(rows, "rows", least=1), inputs.count(dim, "dim", least=1)
+        inputs.room((rows, dim), 4, "an embedding of rows x dim", "Pass fewer.")
+        self.depth = inputs.count(depth, "depth", MOST_LAYERS)
+        self.padding = inputs.choice(padding, "padding", PADDING)
+        self.attention = inputs.choice(attention, "attention", ATTENTION)
+        self.temperature = inputs.number(temperature, "temperature", "> 0")
         self.embedding = nn.Embedding(rows, dim)
         self.decoder = nn.Linear(dim, 1)
-        self.raw_alpha = nn.Parameter(torch.zeros(()), requires_grad=learn_alpha)
+        self.raw_alpha = nn.Parameter(torch.zeros(()), requires_grad=inputs.flag(learn_alpha, "learn_alpha"))
         self.set_alpha(float(torch.rand(()).clamp_min(1e-3)) if alpha is None else alpha)
         learned = isinstance(A, str)
         if learned and A != "learned":
@@ -76,7 +73,10 @@ class HardmaxClassifier(nn.Module):
         A = np.eye(dim) if learned else inputs.matrix(A, np.zeros((1, dim)))
         self.R = None
         if A is not None:
-            R = torch.tensor(np.linalg.cholesky(A)).float().T.contiguous()
+            try:
+                R = torch.tensor(np.linalg.cholesky(A)).float().T.contiguous()
+            except np.linalg.LinAlgError:
+                raise ValueError("A is so near to a singular matrix that it has no root in floats.") from None
             self.R = nn.Parameter(R, requires_grad=learned)
         self.vocabulary = None
 
@@ -86,7 +86,9 @@ class HardmaxClassifier(nn.Module):
         return _positive(self.raw_alpha)
 
     def set_alpha(self, value):
-        value = float(inputs.rate(value, np.zeros(1)))
+        value = inputs.rate(value, np.zeros(1))
+        if value > torch.finfo(self.raw_alpha.dtype).max:
+            raise ValueError(f"alpha is {value}: expected at most {torch.finfo(self.raw_alpha.dtype).max:.3g}.")
         with torch.no_grad():
             self.raw_alpha.fill_(value if value > 30 else math.log(math.expm1(value)))
 
@@ -102,6 +104,12 @@ class HardmaxClassifier(nn.Module):
         if self.padding == "mask":
             weights = weights * (ids != 0)
         if keep is not None:
+            keep = _tensor(keep, "keep")
+            if keep.shape != ids.shape or keep.dtype != torch.bool:
+                raise ValueError(
+                    f"keep has shape {tuple(keep.shape)} and type {keep.dtype}: expected a bool for each of the ids, "
+                    f"{tuple(ids.shape)}."
+                )
             weights = weights * keep
         ids, weights = merged(ids, weights)
         # Reviews of like size go together: no group waits for, or is as wide as, the largest of the batch.
@@ -140,16 +148,32 @@ class HardmaxClassifier(nn.Module):
         y = z if self.R is None else z @ self.R.T
         return y @ y.transpose(1, 2)
 
-    def _checked(self, ids):
-        ids = torch.as_tensor(ids)
-        if ids.ndim != 2 or ids.dtype not in (torch.int64, torch.int32):
+    def _checked(self, ids, name="ids"):
+        ids = _tensor(ids, name)
+        if ids.ndim != 2 or ids.dtype not in INTEGERS:
             raise ValueError(
-                f"ids have shape {tuple(ids.shape)} and type {ids.dtype}: expected integers, (batch, length)."
+                f"{name} have shape {tuple(ids.shape)} and type {ids.dtype}: expected integers, (batch, length)."
             )
-        rows = self.embedding.num_embeddings
+        rows, ids = self.embedding.num_embeddings, ids.long()
         if ids.numel() and (int(ids.min()) < 0 or int(ids.max()) >= rows):
-            raise ValueError(f"ids go from {int(ids.min())} to {int(ids.max())}: expected 0 to {rows - 1}, the rows.")
-        return ids.long()
+            raise ValueError(
+                f"{name} go from {int(ids.min())} to {int(ids.max())}: expected 0 to {rows - 1}, the rows."
+            )
+        return ids
+
+
+def _tensor(X, name):
+    """X as a tensor of plain numbers."""
+    if not isinstance(X, torch.Tensor):
+        X = inputs.array(X, name)
+        try:
+            X = torch.as_tensor(X if X.flags.writeable else X.copy())
+        except (TypeError, ValueError):  # text, objects, dates
+            kind = X.dtype if X.ndim else type(X.item()).__name__
+            raise ValueError(f"{name} is of type {kind}: expected numbers.") from None
+    if X.layout != torch.strided or X.is_quantized or X.is_complex() or X.is_meta:
+        raise ValueError(f"{name} is no plain tensor ({X.layout}, {X.dtype}): expected a dense one of real numbers.")
+    return X.detach()
 
 
 def _positive(raw):
@@ -194,6 +218,7 @@ def train(
     deterministic=False,
     folder=None,
     progress=True,
+    threads=1,
 ):
     """Minimise binary cross entropy with Adam; keep the weights of the epoch that is best on validation.
 
@@ -204,30 +229,47 @@ def train(
     alpha_rate   a rate for alpha of its own
     measure      a function of the model and the number of the epoch: the dict it returns joins the row of that epoch
     deterministic  have torch refuse what does not repeat bit for bit (on one thread of a CPU everything here does)
+    threads      of torch while it trains, None for as many as it has: steps are small, and one is the fastest, and
+                 much faster on a busy machine
     folder       where checkpoints go: a run that was stopped goes on from there, to the same result as an unbroken one
     Everything random comes from `seed` and the number of the epoch. Returns a History. If it is interrupted, the model
     is as it was before, so that the same call goes on.
     """
-    data = {"ids": (model._checked(ids), _labels(labels, model))}
+    epochs, batch, seed = (
+        inputs.count(epochs, "epochs"),
+        inputs.count(batch, "batch", MOST_ROWS, least=1),
+        inputs.count(seed, "seed", MOST_SEED),
+    )
+    rate = inputs.number(rate, "rate", "> 0")
+    alpha_rate = None if alpha_rate is None else inputs.number(alpha_rate, "alpha_rate", "> 0")
+    clip, dropout = inputs.number(clip, "clip", "> 0"), inputs.number(dropout, "dropout", ">= 0 and < 1")
+    inputs.flag(deterministic, "deterministic")
+    inputs.flag(progress, "progress")
+    if measure is not None and not callable(measure):
+        raise ValueError(f"measure is {inputs.shown(measure)}: expected a function, or None.")
+    if patience is not None:
+        inputs.count(patience, "patience")
+        if validation is None:
+            raise ValueError(f"patience is {patience}, and there is no validation to lose it over: pass validation.")
+    data = {"ids": _pair(model, ids, labels)}
     if validation is not None:
-        data["validation"] = (model._checked(validation[0]), _labels(validation[1], model))
-    elif patience is not None:
-        raise ValueError(f"patience is {patience}, and there is no validation to lose it over: pass validation.")
-    for name, (x, y) in data.items():
-        if y.shape != (len(x),) or len(x) == 0 or not ((y == 0) | (y == 1)).all():
-            raise ValueError(
-                f"{name}: {len(x)} rows and labels of shape {tuple(y.shape)}; expected as many of both, labels 0 or 1."
-            )
+        validation = inputs.sequence(validation, "validation", "ids and labels")
+        if len(validation) != 2:
+            raise ValueError(f"validation has {len(validation)} parts: expected two, ids and labels.")
+        data["validation"] = _pair(model, *validation, "validation ")
     learned = {name: p for name, p in model.named_parameters() if p.requires_grad}
-    rates = [{"params": [p], "lr": alpha_rate or rate if name == "raw_alpha" else rate} for name, p in learned.items()]
+    rates = [
+        {"params": [p], "lr": alpha_rate if alpha_rate and name == "raw_alpha" else rate} for name, p in learned.items()
+    ]
     optimiser, start = torch.optim.Adam(rates, fused=True), _copy(model)
     settings = {"rate": rate, "alpha_rate": alpha_rate, "batch": batch, "seed": seed, "clip": clip, "dropout": dropout}
     settings |= {"data": _digest(*(x for pair in data.values() for x in pair)), "start": _digest(*start.values())}
     settings |= {"learned": list(learned), "model": [model.depth, model.padding, model.attention, model.temperature]}
     best, history = start, History()
-    store = None if folder is None else _Checkpoints(Path(folder), settings)
-    as_before = torch.are_deterministic_algorithms_enabled()
+    store = None if folder is None else _Checkpoints(inputs.path(folder, "folder"), settings)
+    as_before, threads_before = torch.are_deterministic_algorithms_enabled(), torch.get_num_threads()
     try:
+        torch.set_num_threads(threads_before if threads is None else inputs.count(threads, "threads", 256, least=1))
         torch.use_deterministic_algorithms(deterministic or as_before)
         if store and (found := store.newest()):
             history, tensors = found
@@ -242,7 +284,7 @@ def train(
             if validation is not None:
                 row["validation_loss"], row["validation_accuracy"] = evaluate(model, *data["validation"])
             if measure is not None:
-                row |= measure(model, number)
+                row |= inputs.instance(measure(model, number), "what measure returns", dict)
             score = row.get("validation_accuracy", number)
             if number == 0 or score > history.epochs[history.best].get("validation_accuracy", history.best):
                 history.best, best = number, _copy(model)
@@ -254,6 +296,7 @@ def train(
         raise
     finally:
         torch.use_deterministic_algorithms(as_before)
+        torch.set_num_threads(threads_before)
     model.load_state_dict(best)
     return history
 
@@ -273,20 +316,29 @@ def _epoch(model, optimiser, ids, labels, number, epochs, batch, seed, clip, dro
         optimiser.step()
         loss += float(cost.detach()) * len(rows)
         right += int(((logits > 0) == (labels[rows] > 0)).sum())
+    if not (math.isfinite(loss) and all(bool(p.isfinite().all()) for p in model.parameters())):
+        raise ValueError(f"epoch {number + 1}: the loss is {loss}, or weights are not finite. Take a smaller rate.")
     return {"loss": loss / len(ids), "accuracy": right / len(ids), "alpha": float(model.alpha.detach())}
 
 
 @torch.no_grad()
 def evaluate(model, ids, labels, batch=256):
     """(mean loss, accuracy) of a model."""
-    ids, labels = model._checked(ids), _labels(labels, model)
-    logits = torch.cat([model(some) for some in ids.split(batch)])
+    ids, labels = _pair(model, ids, labels)
+    logits = torch.cat([model(some) for some in ids.split(inputs.count(batch, "batch", MOST_ROWS, least=1))])
     loss = F.binary_cross_entropy_with_logits(logits, labels)
     return float(loss), float(((logits > 0) == (labels > 0)).float().mean())
 
 
-def _labels(labels, model):
-    return torch.as_tensor(labels).to(model.decoder.weight.dtype)
+def _pair(model, ids, labels, of=""):
+    """(ids, labels) as tensors that belong together, for the model."""
+    x = inputs.instance(model, "model", HardmaxClassifier)._checked(ids, f"{of}ids")
+    y = _tensor(labels, f"{of}labels")
+    if y.shape != (len(x),) or len(x) == 0 or not ((y == 0) | (y == 1)).all():
+        raise ValueError(
+            f"{of}ids: {len(x)} rows and {of}labels of shape {tuple(y.shape)}; expected as many of both, labels 0 or 1."
+        )
+    return x, y.to(model.decoder.weight.dtype)
 
 
 def _bar(order, history, what):
@@ -418,10 +470,16 @@ def explain(model, words, vocabulary=None, length=128):
     vocabulary  the model's Vocabulary, if it does not carry it as model.vocabulary
     length      to which reviews are cut; and filled with padding, if the model takes that for a token
     """
-    vocabulary = vocabulary or model.vocabulary
+    inputs.instance(model, "model", HardmaxClassifier)
+    vocabulary = model.vocabulary if vocabulary is None else vocabulary
     if vocabulary is None:
         raise ValueError("The model carries no vocabulary: pass vocabulary, or set model.vocabulary.")
-    ids = vocabulary.encode(words, length)
+    rows, words = model.embedding.num_embeddings, inputs.words(words, "words")
+    if len(inputs.instance(vocabulary, "vocabulary", reviews.Vocabulary)) != rows:
+        raise ValueError(
+            f"vocabulary has {len(vocabulary)} rows, padding included: expected {rows}, those of the model."
+        )
+    ids = vocabulary.encode(words, length if length is None else inputs.count(length, "length", least=1))
     ids = ids if model.padding == "token" else ids[ids != 0]
     if not ids.any():
         raise ValueError(f"None of the {len(words)} words is in the vocabulary: nothing to explain.")

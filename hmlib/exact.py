@@ -50,8 +50,9 @@ class Block:
     def _means(self, X, real, temperature):
         query, key, value = X @ self.Q.T, (X @ self.K.T).swapaxes(-1, -2), X @ self.V.T
         if temperature:
-            scores = np.where(real, query @ key / temperature, -np.inf)
-            weights = np.exp(scores - scores.max(-1, keepdims=True))
+            scores = np.where(real, query @ key, -np.inf)
+            with np.errstate(over="ignore"):  # a gap over a tiny temperature: a weight of 0
+                weights = np.exp((scores - scores.max(-1, keepdims=True)) / temperature)
             return weights @ value / weights.sum(-1, keepdims=True)
         if len(self.Q) > 1:
             return _mean(query @ key, real, value)
@@ -86,14 +87,15 @@ class ExactTransformer:
 
     def states(self, X, mask=None, temperature=0):
         """Yield (stage, layer, tokens): the tokens that come in, and after each half of each block."""
-        X = inputs.cloud(X)
+        X = inputs.cloud(X, "X")
         mask, d = inputs.real_tokens(mask, X), self.blocks[0].U.shape[1]
         if X.shape[-1] != d:
             raise ValueError(f"X has shape {X.shape}: expected tokens of {d} coordinates, (..., n, {d}).")
-        if not (temperature >= 0 and math.isfinite(temperature)):
-            raise ValueError(f"temperature is {temperature}: expected a number >= 0; 0 is hardmax.")
+        temperature = inputs.number(temperature, "temperature", ">= 0")  # 0 is hardmax
         exact = self.blocks[0].U.dtype == object and not temperature
-        X = inputs.like(X, np.empty(0, object if exact else float))
+        return self._states(inputs.like(X, np.empty(0, object if exact else float), "X"), mask, temperature, exact)
+
+    def _states(self, X, mask, temperature, exact):
         yield "input", "input", X
         for block in self.blocks if exact or self.blocks[0].U.dtype != object else self._floats():
             X = block.feed_forward(X)
@@ -103,8 +105,9 @@ class ExactTransformer:
 
     def transform(self, X, mask=None, temperature=0):
         """The tokens after the last block: of one sequence (n, d), or of a batch (..., n, d) with a mask of real tokens."""
-        *_, (_, _, tokens) = self.states(X, mask, temperature)
-        return tokens
+        with np.errstate(over="ignore", invalid="ignore"):
+            *_, (_, _, tokens) = self.states(X, mask, temperature)
+        return inputs.in_range(tokens, "X, on its way through the blocks,")
 
     def predict(self, X, mask=None, temperature=0):
         """The label of a sequence, or the labels of a batch as a list: the class number nearest to the mean of q."""
@@ -144,7 +147,8 @@ class ExactTransformer:
 
     def to_torch(self):
         """The same as a torch module in float64: called with tokens (batch, n, d), a mask and a temperature, as `transform`."""
-        import torch
+        with inputs.extra("torch"):
+            import torch
 
         class Blocks(torch.nn.Module):
             def __init__(self, blocks):
@@ -164,7 +168,7 @@ class ExactTransformer:
                         query = query.sign()  # the same sets, without rounding
                     scores = query @ (X @ K.T).transpose(-1, -2) + away
                     if temperature:
-                        weights = (scores / temperature).softmax(-1)
+                        weights = ((scores - scores.amax(-1, keepdim=True)) / temperature).softmax(-1)
                     else:
                         weights = (scores == scores.amax(-1, keepdim=True)).double()
                         weights = weights / weights.sum(-1, keepdim=True)
@@ -194,15 +198,18 @@ def classify_exactly(sequences, labels, mode="set"):
     sequences Hausdorff's (set) or Wasserstein's W_1 (measure); so each token may move that far.
     `.temperature`: with softmax up to there, the given sequences still get their labels (and any as long near them).
     """
-    if mode not in ("set", "measure"):
-        raise ValueError(f'mode is {mode!r}: expected "set" or "measure".')
-    sequences, labels = _sequences(sequences), list(labels.tolist() if isinstance(labels, np.ndarray) else labels)
+    inputs.choice(mode, "mode", ("set", "measure"))
+    (sequences,) = _sequences(sequence=sequences)
+    labels = list(labels) if isinstance(labels, str) else inputs.sequence(labels, "labels", "labels")
     if len(labels) != len(sequences):
         raise ValueError(f"there are {len(sequences)} sequences and {len(labels)} labels: expected as many of both.")
     try:
+        labels = [label.tolist() if hasattr(label, "tolist") else label for label in labels]  # of NumPy, of torch
         classes = list(dict.fromkeys(labels))
-    except TypeError:
+    except Exception:
         raise ValueError("labels cannot be hashed: expected numbers, strings or tuples.") from None
+    if any(isinstance(label, float) and math.isnan(label) for label in classes):
+        raise ValueError("labels has NaN, which equals nothing: expected numbers, strings or tuples.")
     of = np.array([classes.index(label) for label in labels])  # the class of each sequence, by its number
     kept = _distinct(sequences, of, mode)
     y, line = of[kept], _Line([sequences[i] for i in kept], mode)
@@ -258,8 +265,7 @@ def interpolate_exactly(inputs, outputs):
     outputs  N arrays (m, d), each with at most as many tokens as its input; equal tokens count once, in both
     `.error` is the largest deviation of a coordinate on what was given, 0 for Fractions.
     """
-    both = _sequences([*inputs, *outputs], ("input", "output"), len(inputs))
-    X, Y = both[: len(inputs)], both[len(inputs) :]
+    X, Y = _sequences(input=inputs, output=outputs)
     if len(X) != len(Y):
         raise ValueError(f"there are {len(X)} inputs and {len(Y)} outputs: expected as many of both.")
     for i, (x, y) in enumerate(zip(X, Y, strict=True)):
@@ -491,27 +497,25 @@ def _too_fine(i, j):
     )
 
 
-def _sequences(sequences, names=("sequence",), first=None):
-    """Lists of tokens as arrays (n, d) of one arithmetic and one d >= 2."""
-    checked, where = [], []
-    if len(sequences) == 0:
-        raise ValueError(f"there are no {names[0]}s: expected at least one.")
-    for i, X in enumerate(sequences):
-        where.append(f"{names[0]} {i}" if first is None or i < first else f"{names[1]} {i - first}")
-        try:
-            X = inputs.cloud(X)
-        except ValueError as error:
-            raise ValueError(f"{where[-1]}: {error}".replace("Z ", "it ", 1)) from None
-        if X.ndim != 2 or X.shape[1] != (checked or [X])[0].shape[1]:
-            raise ValueError(
-                f"{where[-1]} has shape {X.shape}: expected tokens as rows, (n, d), with one d for all; "
-                f"{where[0]} has shape {(checked or [X])[0].shape}."
-            )
-        checked.append(X)
-    if checked[0].shape[1] < 2:
+def _sequences(**given):
+    """For each name, a list of sequences as arrays (n, d); all of one arithmetic, and one d >= 2."""
+    checked = {}
+    for name, sequences in given.items():
+        sequences = inputs.sequence(sequences, f"{name}s", "arrays (n, d)")
+        if not sequences:
+            raise ValueError(f"there are no {name}s: expected at least one.")
+        for i, X in enumerate(sequences):
+            X = checked[name, i] = inputs.cloud(X, f"{name} {i}")
+            (first, _), start = next(iter(checked.items()))
+            if X.ndim != 2 or X.shape[1] != start.shape[1]:
+                raise ValueError(
+                    f"{name} {i} has shape {X.shape}: expected tokens as rows, (n, d), with one d for all; "
+                    f"{first} 0 has shape {start.shape}."
+                )
+    if start.shape[1] < 2:
         raise ValueError("tokens have 1 coordinate: expected at least 2. Add a coordinate, 0 for all tokens.")
-    kind = np.empty(0, object if any(X.dtype == object for X in checked) else float)
-    return [inputs.like(X, kind) for X in checked]
+    kind = np.empty(0, object if any(X.dtype == object for X in checked.values()) else float)
+    return [[inputs.like(X, kind) for (of, _), X in checked.items() if of == name] for name in given]
 
 
 def _distinct(sequences, labels, mode, what="sequences", labelled="labels"):

@@ -5,11 +5,13 @@ Stars are leaders, circles follow. Colours are those of Okabe and Ito, and never
 
 from functools import wraps
 
-import matplotlib.pyplot as plt
 import numpy as np
-from matplotlib.patches import FancyBboxPatch, Polygon
 
-from hmlib import attention, dynamics, geometry, limits
+from hmlib import attention, dynamics, geometry, inputs, limits
+
+with inputs.extra("book"):
+    import matplotlib.pyplot as plt
+    from matplotlib.patches import FancyBboxPatch, Polygon
 
 INK, ORANGE, SKY, GREEN, BLUE, RED = "#333333", "#E69F00", "#56B4E9", "#009E73", "#0072B2", "#D55E00"
 STYLE = {

@@ -1,6 +1,7 @@
 """The geometry of attention: half-spaces, the separation of a vertex, projections, and where tokens can cluster."""
 
 import math
+from contextlib import suppress
 from fractions import Fraction
 from itertools import combinations
 from typing import NamedTuple
@@ -9,7 +10,9 @@ import numpy as np
 
 from hmlib import inputs, limits
 
-MOST_SUBSETS = 100_000  # that cluster_points tries
+MOST_WORK = 4_000_000  # of cluster_points, about as many microseconds: a subset of k points takes k^3
+MOST_DIMENSIONS = 80  # in which project goes to work on whole numbers
+DEAR = 8  # of them, and a start from floats is worth its price
 BLOCK = 2**12  # of them held in memory at a time
 
 
@@ -21,7 +24,8 @@ class HalfSpace(NamedTuple):
 
     def side(self, points):
         """<normal, x> - offset for each point (row): positive inside, 0 on the boundary, negative outside."""
-        return (inputs.points(points, len(self.normal), "points") * self.normal).sum(-1) - self.offset
+        points = inputs.like(inputs.points(points, len(self.normal), "points"), self.normal, "points")
+        return (points * self.normal).sum(-1) - self.offset
 
     def contains(self, points):
         """Which of the points (rows) lie in it, its boundary included: bool (n,)."""
@@ -43,8 +47,9 @@ def half_space(z, A=None):
     """
     z = inputs.token(z)
     A = inputs.matrix(A, z)
-    normal = z if A is None else A @ z
-    return HalfSpace(normal, normal @ z)
+    with np.errstate(over="ignore", invalid="ignore"):
+        normal = z if A is None else A @ z
+        return HalfSpace(normal, inputs.in_range(normal @ z, "<A z, z>"))
 
 
 def separation_radius(s, others, A=None):
@@ -58,10 +63,12 @@ def separation_radius(s, others, A=None):
     >>> separation_radius([1, 1], others=[[1, -1], [-1, -1], [-1, 1]])
     0.585786437626905
     """
-    s = inputs.token(s).astype(float)
-    W = inputs.points(others, len(s), "others").astype(float)
+    floats = np.zeros(0)
+    s = inputs.like(inputs.token(s, "s"), floats, "s")
+    W = inputs.like(inputs.points(others, len(s), "others"), floats, "others")
     A = np.eye(len(s)) if A is None else inputs.matrix(A, s)
-    gap = (s - W) @ A @ s
+    with np.errstate(over="ignore", invalid="ignore"):
+        gap = inputs.in_range((s - W) @ A @ s, "<A s, s - w>")
     if gap.min() <= 0:
         raise ValueError(
             f"s = {s} is not separated from {W[gap.argmin()]}: expected <A s, w> < <A s, s> for each other w."
@@ -88,10 +95,16 @@ def project(x, vertices, A=None):
     """
     x = inputs.token(x, "x")
     V = inputs.points(vertices, len(x), "vertices")
-    whole = inputs.integers(np.vstack([inputs.like(x, V), V]))
-    P, AP = _in_product(whole[1:] - whole[0], inputs.matrix(A, V))
+    A = inputs.matrix(A, V)
+    if min(V.shape) > MOST_DIMENSIONS:
+        raise ValueError(
+            f"vertices has shape {V.shape}: expected at most {MOST_DIMENSIONS} points or {MOST_DIMENSIONS} coordinates, "
+            "because the projection is exact, on whole numbers that grow with both."
+        )
+    whole = inputs.integers(np.vstack([inputs.like(x, V, "x"), V]))
+    P, AP = _in_product(whole[1:] - whole[0], A)
 
-    T, weights = np.array([0]), np.array([Fraction(1)])  # y is the nearest point to x of the affine hull of T
+    T, weights = _start(P, AP, A)  # y is the nearest point to x of the affine hull of T
     while True:
         scores = AP @ inputs.integers(weights @ P[T])  # <A (y - x), v - x> for each vertex v; the same on all of T
         if scores.min() == scores[T[0]]:
@@ -107,6 +120,21 @@ def project(x, vertices, A=None):
             weights = weights + far * (target - weights)
             T, weights = T[weights > 0], weights[weights > 0]
         weights = target
+
+
+def _start(P, AP, A):
+    """Points and their positive weights, from which Wolfe's method may start: where steps are dear, what floats find."""
+    if min(P.shape) > DEAR:
+        from scipy.optimize import nnls
+
+        with suppress(np.linalg.LinAlgError, RuntimeError):  # floats may fail: then from the first point, as ever
+            X = inputs.unit(P, None)
+            X = X if A is None else X @ np.linalg.cholesky(inputs.unit(inputs.integers(A), None))
+            T = np.flatnonzero(nnls(np.vstack([X.T, np.ones(len(X))]), np.eye(len(X.T) + 1)[-1])[0])
+            weights = _weights(AP[T] @ P[T].T)
+            if (weights > 0).all():
+                return T, weights * Fraction(1, weights.sum())
+    return np.array([0]), np.array([Fraction(1)])
 
 
 class ClusterPoints(NamedTuple):
@@ -131,19 +159,21 @@ def cluster_points(vertices, A=None):
     A         symmetric positive definite, (d, d); the identity if None
     Returns ClusterPoints(points, faces): the vertices of K first, as they were given; then by the size of the face.
     Each s is the A-projection of 0 onto the affine hull of at most d of the points, with positive weights: all such
-    subsets are tried, exactly; more than MOST_SUBSETS are refused.
+    subsets are tried, exactly; more than MOST_WORK, some seconds, is refused.
     """
-    V = inputs._numbers(vertices, "vertices")
+    V = inputs.numbers(vertices, "vertices")
     V = inputs.points(V, max((1, *V.shape[-1:])), "vertices")
     A = inputs.matrix(A, V)
     P, AP = _in_product(inputs.integers(V), A)
     different = sorted({tuple(p): i for i, p in reversed([*enumerate(P)])}.values())
     m, d = len(different), V.shape[1]
-    count = sum(math.comb(m, size) for size in range(1, min(d, m) + 1))
-    if count > MOST_SUBSETS:
+    count = [math.comb(m, size) for size in range(1, min(d, m) + 1)]
+    work = sum(n * size**3 for size, n in enumerate(count, 1))
+    if work > MOST_WORK:
         raise ValueError(
-            f"vertices has shape {V.shape}: {m} different points of {d} coordinates have {count} subsets of at most "
-            f"{d} points, expected at most {MOST_SUBSETS}. Points that are no vertices of the hull can be left out."
+            f"vertices has shape {V.shape}: {m} different points of {d} coordinates have {inputs.shown(sum(count))} "
+            f"subsets of at most {d} points, about {inputs.shown(work)} operations, expected at most {MOST_WORK}. "
+            "Points that are no vertices of the hull can be left out."
         )
 
     G = AP @ P.T

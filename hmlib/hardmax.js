@@ -189,7 +189,7 @@ class Floats {
     this.Z = Z;
     this.gamma = alpha / (1 + alpha);
     const far = Z.reduce((m, z) => Math.max(m, Math.abs(z[0]), Math.abs(z[1])), 0);
-    this.rounding = 16 * EPS * far + 16 * SMALLEST;
+    this.rounding = 8 * EPS * far + 2 * SMALLEST; // as in rounding.py
   }
   targets(Z) {
     return Z.slice();
@@ -248,7 +248,7 @@ class Whole {
     return points.map(([x, y, over = 1n]) => [ratio(x, this.scale * over), ratio(y, this.scale * over)]);
   }
   error() {
-    return EPS * this.values(this.Z).flat().reduce((m, x) => Math.max(m, Math.abs(x)), 0);
+    return EPS * this.values(this.Z).flat().reduce((m, x) => Math.max(m, Math.abs(x)), 0) + SMALLEST;
   }
 }
 
@@ -340,13 +340,15 @@ class Run {
 export function* limiting(Z, alpha, A = null) {
   const { first, of } = distinct(Z), copies = first.map(() => 0);
   for (const i of of) copies[i] += 1;
-  let run;
+  const settled = (run) => run.settled.filter(Boolean).length;
+  let run, known; // what is only likely names no leaders: they are those of the run that got farthest for certain
   for (const way of [Floats, Whole, RoughFloats]) {
     run = new Run(new way(first.map((i) => Z[i]), alpha), copies, A);
     yield* run.layers();
+    if (run.cloud.sure && (!known || run.certain || settled(run) >= settled(known))) known = run;
     if (run.certain) break;
   }
-  const { cloud, leader, born, certain, layer, path } = run, target = cloud.values(run.target);
+  const { cloud, certain, layer, path } = run, { leader, born } = known, target = cloud.values(run.target);
   const leads = first.map((_, i) => i).filter((i) => born[i] >= 0);
   const last = path.at(-1), spread = (c) => Math.max(...Z.map((z) => z[c])) - Math.min(...Z.map((z) => z[c]));
   return {
@@ -360,7 +362,7 @@ export function* limiting(Z, alpha, A = null) {
     errorBound: certain ? cloud.error() : Math.max(spread(0), spread(1)),
     at(k) { // what was not certified has come to rest, or is not known any farther
       if (k < path.length || !run.settled.every(Boolean) || layer >= MOST_SHOWN) return path[Math.min(k, path.length - 1)];
-      const left = (1 / (1 + alpha)) ** (k - path.length + 1);
+      const left = Math.exp(-(k - path.length + 1) * Math.log1p(alpha));
       return { tokens: last.tokens.map((z, i) => z.map((x, c) => target[i][c] + left * (x - target[i][c]))), sets: last.sets };
     },
   };

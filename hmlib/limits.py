@@ -19,6 +19,7 @@ from hmlib import attention, dynamics, frozen, inputs, rounding, routes
 from hmlib.inputs import distinct
 
 MOST_LAYERS = 20_000  # a run that has not settled by then is left uncertified
+MOST_BITS = 2**24  # of a number that `at` works out exactly
 
 
 @dataclass(frozen=True)
@@ -56,13 +57,14 @@ class Limit:
             for alpha in path:
                 Z = dynamics.step(Z, alpha, A)
             return Z if Z.dtype == self.tokens.dtype else Z.astype(float)
-        early, late = rates[since:layer], layer - max(since, len(rates))
+        early, late, steps = rates[since:layer], max(0, layer - max(since, len(rates))), layer - since
         if self.tokens.dtype == object:
-            left = prod(1 / (1 + alpha) for alpha in early) * (1 / (1 + rates[-1])) ** max(0, late)
+            if late * (1 + rates[-1]).numerator.bit_length() > MOST_BITS:
+                raise ValueError(f"layer is {layer}: its exact tokens have too many digits. Pass Z as floats.")
+            left = prod(1 / (1 + alpha) for alpha in early) * (1 / (1 + rates[-1])) ** late
         else:
-            left = exp(-fsum(log1p(alpha) for alpha in early) - max(0, late) * log1p(rates[-1]))
-        steps = layer - since
-        return self.tokens + sum(left * comb(steps, k) * q for k, q in enumerate(self._ahead))
+            left = exp(-fsum(log1p(alpha) for alpha in early) - min(late, 10**300) * log1p(rates[-1]))
+        return self.tokens + (left and sum(left * comb(steps, k) * q for k, q in enumerate(self._ahead)))
 
 
 def leaders(Z, alpha, A=None):

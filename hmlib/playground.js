@@ -63,7 +63,7 @@ function render({ model, el }) {
     return h("label", { className: "hm-box" }, box, h("span", {}, label));
   });
   const number = (label, oninput, about) => h("input", { type: "number", "aria-label": label, oninput, ...about });
-  const which = number("number of the chosen token", () => which.value >= 1 && which.value <= Z.length && pick(which.value - 1), { min: 1, step: 1 });
+  const which = number("number of the chosen token", () => Z[which.value - 1] && pick(which.value - 1), { min: 1, step: 1 });
   const place = [0, 1].map((c) => {
     const input = number(`${"xy"[c]} of the chosen token`, () => {
       if (input.value !== "" && Number.isFinite(+input.value)) put(chosen, Z[chosen].map((x, k) => (k === c ? +input.value : x)), false);

@@ -9,14 +9,15 @@ import re
 from fractions import Fraction
 from html import escape
 from importlib import resources
-from pathlib import Path
 
-import anywidget
 import numpy as np
-import traitlets
-from ipywidgets import HTML
 
 from hmlib import attention, geometry, inputs, limits, reviews
+
+with inputs.extra("book"):
+    import anywidget
+    import traitlets
+    from ipywidgets import HTML
 
 
 def source(*names):
@@ -101,6 +102,39 @@ def presets():
     }
 
 
+MOST_LAYERS = 10_000  # that Playground goes through
+
+
+class Checked(traitlets.TraitType):
+    """An attribute that is shared with the page. It takes what the functions take, by one of the checks of inputs.py."""
+
+    def __init__(self, check):
+        super().__init__()
+        self.check = check
+        self.tag(sync=True)
+
+    def validate(self, _, value):
+        return self.check(value)
+
+
+def _tokens(Z):
+    return inputs.like(inputs.points(Z, 2, "tokens"), np.zeros(0), "tokens").tolist()
+
+
+def _matrix(A):
+    A = inputs.matrix(A, np.zeros((1, 2)))
+    return None if A is None else A.tolist()
+
+
+def _shown(names):
+    names = inputs.sequence(names, "show", "names")
+    return [inputs.choice(name, "each of show", Playground.SHOW) for name in names]
+
+
+def _text(text):
+    return inputs.instance(text, "text", str)
+
+
 class Playground(anywidget.AnyWidget):
     """A plane of tokens: drag them, turn alpha and A, go through the layers, and see who follows whom and where all end.
 
@@ -116,53 +150,28 @@ class Playground(anywidget.AnyWidget):
     K: (-1, -1), (1, 0.333333)
 
     preset  the name of one of `presets()`; what else is given replaces what it says
-    tokens  (n, 2);  alpha > 0;  A  symmetric positive definite, or None;  layer >= 0
+    tokens  (n, 2);  alpha > 0;  A  symmetric positive definite, or None;  layer from 0 to MOST_LAYERS
     show    what is drawn besides the tokens: of arrows, forest, trails, halfspace, hulls, K and limit
     In JupyterLab the attributes tokens, alpha, A and layer follow what is done to the figure, and the other way round.
     """
 
     _esm = source("hardmax.js", "live.js", "playground.js")
     _css = source("live.css")
-    tokens = traitlets.List().tag(sync=True)
-    alpha = traitlets.Float().tag(sync=True)
-    A = traitlets.List(allow_none=True).tag(sync=True)
-    layer = traitlets.Int().tag(sync=True)
+    tokens = Checked(_tokens)
+    alpha = Checked(lambda alpha: float(inputs.rate(alpha, np.zeros(1))))
+    A = Checked(_matrix)
+    layer = Checked(lambda layer: inputs.count(layer, "layer", MOST_LAYERS))
     preset = traitlets.Unicode().tag(sync=True)
-    show = traitlets.List().tag(sync=True)
+    show = Checked(_shown)
     presets = traitlets.Dict().tag(sync=True)
 
     SHOW = ("arrows", "forest", "trails", "halfspace", "hulls", "K", "limit")
 
     def __init__(self, preset="triangle", *, tokens=None, alpha=None, A=None, layer=0, show=("arrows",)):
         known = presets()
-        if preset not in known:
-            raise ValueError(f"preset is {preset!r}: expected one of {', '.join(map(repr, known))}.")
-        start = known[preset]
+        start = known[inputs.choice(preset, "preset", known)]
         tokens, alpha = start["tokens"] if tokens is None else tokens, start["alpha"] if alpha is None else alpha
-        super().__init__(tokens=tokens, alpha=alpha, A=A, layer=layer, show=list(show), preset=preset, presets=known)
-
-    @traitlets.validate("tokens")
-    def _tokens(self, proposal):
-        return inputs.points(proposal["value"], 2, "tokens").astype(float).tolist()
-
-    @traitlets.validate("alpha")
-    def _alpha(self, proposal):
-        return float(inputs.rate(proposal["value"], np.zeros(1)))
-
-    @traitlets.validate("A")
-    def _matrix(self, proposal):
-        A = inputs.matrix(proposal["value"], np.zeros((1, 2)))
-        return None if A is None else A.tolist()
-
-    @traitlets.validate("layer")
-    def _layer(self, proposal):
-        return inputs.count(proposal["value"], "layer")
-
-    @traitlets.validate("show")
-    def _show(self, proposal):
-        if wrong := set(proposal["value"]) - set(self.SHOW):
-            raise ValueError(f"show has {sorted(wrong)}: expected some of {', '.join(self.SHOW)}.")
-        return list(proposal["value"])
+        super().__init__(tokens=tokens, alpha=alpha, A=A, layer=layer, show=show, preset=preset, presets=known)
 
     def report(self):
         """What hmlib says of the tokens on screen, in lines of text."""
@@ -199,6 +208,7 @@ class Playground(anywidget.AnyWidget):
 
 
 MOST_BYTES = 1_000_000  # of the file that a page loads
+MOST_DEPTH = 1_000  # of the model in it: the page goes through all layers at once
 
 
 def review_model(words, embedding, alpha, depth, weight, bias, about="A trained model with d = 2 and A = I."):
@@ -207,31 +217,43 @@ def review_model(words, embedding, alpha, depth, weight, bias, about="A trained 
     words, embedding     the words, without padding, and their rows (n, 2): stored as float32
     alpha, depth         of the layers;  weight, bias  of the decoder: logit = <weight, mean> + bias
     """
-    E = inputs.points(embedding, 2, "embedding")
+    E, words = inputs.points(embedding, 2, "embedding"), inputs.words(words, "words")
+    with np.errstate(over="ignore"):
+        E = inputs.in_range(inputs.like(E, np.zeros(0), "embedding").astype("<f4"), "embedding, as float32,")
     if (
         len(words) != len(E)
         or len(set(words)) != len(words)
         or any(re.search(r"\s", word) or not word for word in words)
     ):
         raise ValueError(
-            f"There are {len(words)} words for {len(E)} rows: expected as many, all different, without blanks."
+            f"There are {len(words)} words for the {len(E)} rows of embedding: expected as many, all different, without blanks."
         )
     return {
         "words": " ".join(words),
-        "embedding": base64.b64encode(E.astype("<f4").tobytes()).decode(),
+        "embedding": base64.b64encode(E.tobytes()).decode(),
         "stop": sorted(reviews._packaged("stopwords_plain.txt")),
         "alpha": float(inputs.rate(alpha, np.zeros(1))),
-        "depth": inputs.count(depth, "depth"),
-        "weight": inputs.points([weight], 2, "weight")[0].astype(float).tolist(),
-        "bias": float(bias),
-        "about": about,
+        "depth": inputs.count(depth, "depth", MOST_DEPTH),
+        "weight": inputs.points(inputs.token(weight, "weight")[None], 2, "weight")[0].astype(float).tolist(),
+        "bias": inputs.number(bias, "bias"),
+        "about": inputs.instance(about, "about", str),
     }
+
+
+FIELDS = ("words", "embedding", "stop", "alpha", "depth", "weight", "bias", "about")
+
+
+def _plain(model):
+    if not isinstance(model, dict) or set(model) != set(FIELDS):
+        raise ValueError(f"model is {inputs.shown(model)}: expected what review_model returns.")
+    return model
 
 
 def review_model_of(classifier):
     """`review_model` of a HardmaxClassifier that carries its vocabulary, as model.vocabulary."""
-    from hmlib.classifier import _positive
+    from hmlib.classifier import HardmaxClassifier, _positive
 
+    inputs.instance(classifier, "model", HardmaxClassifier)
     if classifier.vocabulary is None or classifier.R is not None or classifier.padding != "mask":
         raise ValueError("Expected a classifier with A = None and padding = 'mask' that carries model.vocabulary.")
     E = classifier.embedding.weight.detach().numpy()[1:]
@@ -242,25 +264,31 @@ def review_model_of(classifier):
 
 def load_review_model(path):
     """`review_model` from results: a safetensors file, and beside it a JSON file with the words and the depth."""
-    from safetensors.numpy import load_file
+    with inputs.extra("torch"):
+        from safetensors.numpy import load
 
-    path = Path(path)
-    stored, about = load_file(path), json.loads(path.with_suffix(".json").read_text())
-    words, numbers = about["words"][1:], {name: stored[name].item() for name in ("alpha", "bias")}
-    note = f"{len(words):,} words, d = 2, alpha = {numbers['alpha']:.4g}, {about['depth']} layers."
-    return review_model(
-        words, stored["embedding"][1:], depth=about["depth"], weight=stored["weight"], about=note, **numbers
-    )
+    path = inputs.path(path)
+    content, beside = path.read_bytes(), path.with_suffix(".json").read_text(encoding="utf-8", errors="replace")
+    try:
+        stored, about = load(content), json.loads(beside)
+        words, numbers = about["words"][1:], {name: stored[name].item() for name in ("alpha", "bias")}
+        note = f"{len(words):,} words, d = 2, alpha = {numbers['alpha']:.4g}, {about['depth']} layers."
+        table, depth, weight = stored["embedding"][1:], about["depth"], stored["weight"]
+        return review_model(words, table, depth=depth, weight=weight, about=note, **numbers)
+    except Exception as error:  # of many kinds, all for one reason
+        raise ValueError(
+            f"{path}, or the .json beside it, is damaged, or no model: {inputs.first_line(error)}"
+        ) from None
 
 
 def write_review_model(model, path):
     """Write what `review_model` returns as a script, which a page can load from a server and from a file alike."""
-    text = f"globalThis.hmlibReviewModel = {json.dumps(model, separators=(',', ':'))};\n"
+    text = f"globalThis.hmlibReviewModel = {json.dumps(_plain(model), separators=(',', ':'))};\n"
     if len(text.encode()) > MOST_BYTES:
         raise ValueError(
             f"The model takes {len(text.encode())} bytes: expected at most {MOST_BYTES}. Keep fewer words."
         )
-    Path(path).write_text(text, encoding="utf-8")
+    inputs.path(path).write_text(text, encoding="utf-8")
 
 
 EXAMPLES = (
@@ -284,13 +312,13 @@ class ReviewExplorer(anywidget.AnyWidget):
 
     _esm = source("hardmax.js", "live.js", "reviews.js")
     _css = source("live.css")
-    text = traitlets.Unicode().tag(sync=True)
+    text = Checked(_text)
     examples = traitlets.List().tag(sync=True)
     file = traitlets.Unicode("review-model.js").tag(sync=True)
 
     def __init__(self, model=None, text=EXAMPLES[0][1]):
+        self._model = model if model is None else _plain(model) if isinstance(model, dict) else review_model_of(model)
         super().__init__(text=text, examples=[list(example) for example in EXAMPLES])
-        self._model = model if model is None or isinstance(model, dict) else review_model_of(model)
         self.on_msg(self._answer)
 
     def _answer(self, _, message, buffers):

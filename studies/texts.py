@@ -14,7 +14,7 @@ import torch
 from safetensors.torch import load_file, save
 
 from benchmarks.provenance import write_whole
-from hmlib.reviews import HOME, SHA256, Vocabulary, load_reviews, preprocess_all
+from hmlib.reviews import HOME, SHA256, Vocabulary, load_reviews, preprocess_all, without_tags
 
 PLAIN = {"style": "plain", "vocabulary": "fit", "most": 30_000, "least": 5}
 WAYS = {
@@ -87,7 +87,7 @@ def _pairs(texts, labels, rows, many):
     """The pairs of neighbours that tell positive from negative training reviews best, and where each review has them."""
     documents = []
     for text in texts:
-        words = [word.strip("'") for word in re.findall(r"[a-z']+", re.sub(r"<[^>]+>", " ", text.lower()))]
+        words = [word.strip("'") for word in re.findall(r"[a-z']+", without_tags(text.lower(), " "))]
         documents.append(["_".join(two) for two in pairwise(word for word in words if word)])
     by_label = [Counter(), Counter()]
     for i in rows:

@@ -379,16 +379,16 @@ def test_alpha_is_learned_or_not():
 
 MODEL = HardmaxClassifier(5, 2)
 BAD = [
-    (lambda: HardmaxClassifier(0, 2), "rows is 0: expected a whole number > 0."),
-    (lambda: HardmaxClassifier(2.5, 2), "rows is 2.5: expected a whole number >= 0."),
-    (lambda: HardmaxClassifier(5, 0), "dim is 0: expected a whole number > 0."),
-    (lambda: HardmaxClassifier(5, "2"), "dim is '2': expected a whole number >= 0."),
+    (lambda: HardmaxClassifier(0, 2), "rows is 0: expected a whole number >= 1."),
+    (lambda: HardmaxClassifier(2.5, 2), "rows is 2.5: expected a whole number >= 1."),
+    (lambda: HardmaxClassifier(5, 0), "dim is 0: expected a whole number >= 1."),
+    (lambda: HardmaxClassifier(5, "2"), "dim is '2': expected a whole number >= 1."),
     (lambda: HardmaxClassifier(5, 2, -1), "depth is -1: expected a whole number >= 0."),
     (lambda: HardmaxClassifier(5, 2, padding="none"), "padding is 'none': expected one of 'mask', 'token'."),
     (lambda: HardmaxClassifier(5, 2, attention="hard"),
      "attention is 'hard': expected one of 'hardmax', 'pass-through', 'softmax'."),
     (lambda: HardmaxClassifier(5, 2, temperature=0), "temperature is 0: expected a number > 0."),
-    (lambda: HardmaxClassifier(5, 2, temperature=math.nan), "temperature is nan: expected a number > 0."),
+    (lambda: HardmaxClassifier(5, 2, temperature=math.nan), "temperature has NaN or infinite entries (shape ())"),
     (lambda: HardmaxClassifier(5, 2, alpha=0), "alpha is 0.0: expected a number > 0."),
     (lambda: HardmaxClassifier(5, 2, alpha=[1, 2]), "alpha has shape (2,): expected one number"),
     (lambda: HardmaxClassifier(5, 2, A="learn"), "A is 'learn': expected a matrix, None or \"learned\"."),
@@ -407,12 +407,12 @@ BAD = [
     (lambda: train(MODEL, [[1]], [2], ([[1]], [1])), "ids: 1 rows and labels of shape (1,); expected as many of both, labels"),
     (lambda: train(MODEL, [[1]], [math.nan], ([[1]], [1])), "ids: 1 rows and labels of shape (1,)"),
     (lambda: train(MODEL, [[1]], [[1]], ([[1]], [1])), "ids: 1 rows and labels of shape (1, 1)"),
-    (lambda: train(MODEL, [[1]], [1], (torch.zeros(0, 1).long(), [])), "validation: 0 rows and labels of shape (0,)"),
-    (lambda: train(MODEL, [[1]], [1], ([[1]], [0.5])), "validation: 1 rows and labels of shape (1,)"),
+    (lambda: train(MODEL, [[1]], [1], (torch.zeros(0, 1).long(), [])), "validation ids: 0 rows and validation labels of shape (0,)"),
+    (lambda: train(MODEL, [[1]], [1], ([[1]], [0.5])), "validation ids: 1 rows and validation labels of shape (1,)"),
     (lambda: train(MODEL, [[9]], [1], ([[1]], [1])), "ids go from 9 to 9: expected 0 to 4, the rows."),
     (lambda: explain(MODEL, ["good"]), "The model carries no vocabulary: pass vocabulary, or set model.vocabulary."),
-    (lambda: explain(MODEL, ["a", "b"], Vocabulary([["good"]])), "None of the 2 words is in the vocabulary: nothing to explain."),
-    (lambda: explain(MODEL, [], Vocabulary([["good"]])), "None of the 0 words is in the vocabulary"),
+    (lambda: explain(MODEL, ["a", "b"], Vocabulary([["good", "e", "f", "g"]])), "None of the 2 words is in the vocabulary: nothing to explain."),
+    (lambda: explain(MODEL, [], Vocabulary([["good", "e", "f", "g"]])), "None of the 0 words is in the vocabulary"),
     (lambda: explain(MODEL, "good", Vocabulary([["good"]])), "words is a str: expected a list of words"),
 ]  # fmt: skip
 
@@ -861,7 +861,7 @@ def test_leaders_are_found_in_the_layers_there_are():
     with torch.no_grad():
         model.embedding.weight[1:] = torch.tensor(EMERGING.astype(float))
     for model.depth, leaders in ((0, [0, 2]), (1, [0, 2]), (2, [0, 1, 2]), (8, [0, 1, 2])):
-        assert explain(model, WORDS[:8], VOCABULARY).leaders.tolist() == leaders
+        assert explain(model, WORDS[:8], Vocabulary([WORDS[:8]])).leaders.tolist() == leaders
 
 
 def test_a_single_word():

@@ -459,7 +459,7 @@ A = [[0.0, 1.0], [1.0, 0.0]]
 @pytest.mark.parametrize(
     "call, message",
     [
-        (lambda: classify_exactly([A], [0], mode="bag"), 'mode is \'bag\': expected "set" or "measure".'),
+        (lambda: classify_exactly([A], [0], mode="bag"), "mode is 'bag': expected one of 'set', 'measure'."),
         (lambda: classify_exactly([A, A], [0]), "there are 2 sequences and 1 labels: expected as many of both."),
         (lambda: classify_exactly([A], [[0]]), "labels cannot be hashed: expected numbers, strings or tuples."),
         (lambda: classify_exactly([], []), "there are no sequences: expected at least one."),
@@ -468,8 +468,8 @@ A = [[0.0, 1.0], [1.0, 0.0]]
             "sequence 1 has shape (1, 1): expected tokens as rows, (n, d)",
         ),
         (lambda: classify_exactly([A, [A]], [0, 1]), "sequence 1 has shape (1, 2, 2): expected tokens as rows, (n, d)"),
-        (lambda: classify_exactly([A, []], [0, 1]), "sequence 1: it has shape (0,): expected"),
-        (lambda: classify_exactly([A, [[1, np.nan]]], [0, 1]), "sequence 1: it has NaN or infinite entries"),
+        (lambda: classify_exactly([A, []], [0, 1]), "sequence 1 has shape (0,): expected"),
+        (lambda: classify_exactly([A, [[1, np.nan]]], [0, 1]), "sequence 1 has NaN or infinite entries"),
         (lambda: classify_exactly([[[1.0], [2.0]]], [0]), "tokens have 1 coordinate: expected at least 2. Add a"),
         (lambda: interpolate_exactly([A], [A, A]), "there are 1 inputs and 2 outputs: expected as many of both."),
         (lambda: interpolate_exactly([A], [[[1.0]]]), "output 0 has shape (1, 1): expected tokens as rows, (n, d)"),

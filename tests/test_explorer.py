@@ -71,6 +71,25 @@ def test_words_and_ids_are_equal(texts, model, said):
         assert js["unknown"] == [word for word in words if word not in model.vocabulary.index]
 
 
+def test_odd_signs_are_read_alike_and_at_once(browser, model):
+    """Tags that do not end, and apostrophes, by the hundred thousand: a search that is quadratic freezes the page."""
+    rng = np.random.default_rng(0)
+    texts = ["".join(rng.choice(list("<>'ab "), rng.integers(30))) for _ in range(3000)]
+    texts += ["<" * 300_000, "<" * 300_000 + ">", "a" + "'" * 300_000 + " bad", "a" + "'" * 300_000 + "b"]
+    page = browser.new_page()
+    source = playground.source("hardmax.js", "live.js", "reviews.js")
+    words, took = page.evaluate(
+        """async ([source, texts, stop]) => {
+          const H = await import(URL.createObjectURL(new Blob([source], { type: "text/javascript" })));
+          const began = performance.now();
+          return [texts.map((text) => H.plain(text, new Set(stop))), performance.now() - began];
+        }""",
+        [source, texts, playground.review_model_of(model)["stop"]],
+    )
+    page.close()
+    assert words == [preprocess(text, "plain") for text in texts] and took < 1000
+
+
 def test_leaders_and_verdicts_are_equal(model, said):
     E = model.embedding.weight.detach().double().numpy()
     v, b = model.decoder.weight.detach().double().numpy()[0], float(model.decoder.bias.detach())
@@ -101,7 +120,9 @@ def test_explanations_and_what_if_are_equal(texts, model, said):
 
 def test_bad_models_are_refused(model, tmp_path):
     good = {"alpha": 1, "depth": 2, "weight": [1, 0], "bias": 0}
-    with pytest.raises(ValueError, match="There are 1 words for 2 rows: expected as many, all different"):
+    with pytest.raises(
+        ValueError, match="There are 1 words for the 2 rows of embedding: expected as many, all different"
+    ):
         playground.review_model(["good"], [[1, 0], [0, 1]], **good)
     with pytest.raises(ValueError, match="all different, without blanks"):
         playground.review_model(["good film", "bad"], [[1, 0], [0, 1]], **good)

@@ -13,14 +13,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hmlib import limit, rounding
+from hmlib.attention import dense
 from hmlib.dynamics import advance
-from hmlib.inputs import EPS
+from hmlib.rounding import EPS
 
-S = Fraction(float(np.finfo(float).smallest_subnormal))
-LAYER, LOST = (
-    7 * Fraction(EPS),
-    S,
-)  # of lem-floats: a layer moves no coordinate by more than LAYER max|Z| + LOST too far
+# Of lem-floats: a layer moves no coordinate by more than LAYER max|Z| + LOST too far.
+LAYER, LOST = 7 * Fraction(EPS), Fraction(rounding.SMALLEST)
 
 
 def rounded(x, p, s):
@@ -111,6 +110,13 @@ def test_the_rounding_of_a_layer_in_float64(alpha):
     assert worst <= 1
 
 
+@pytest.mark.parametrize("size", [0.0, 5e-324, 1e-310, 0.7, 1.0, 3e300])
+def test_the_code_takes_a_little_more(size):
+    """More than lem-floats by an eighth: the sum of these bounds is rounded, too. And not much more."""
+    taken = Fraction(rounding.of_layer(np.array([[size, -size / 2]])))
+    assert LAYER * Fraction(size) + LOST <= taken <= LAYER * Fraction(size) * Fraction(8, 7) + 3 * LOST
+
+
 def test_errors_add_up_and_do_not_grow():
     """A hundred layers with the same choices: no coordinate is off by more than a hundred roundings."""
     rng = np.random.default_rng(0)
@@ -191,6 +197,44 @@ def test_the_largest_entry_of_A_q_is_not_enough():
     assert change <= score_bound(A, q, x, y, b)
 
 
+@pytest.mark.parametrize("blur", [0, 1e-16, 1e-12, 1e-3])
+@pytest.mark.parametrize("d", [1, 2, 3, 8])
+def test_the_bound_of_the_code(d, blur):
+    """`of_scores` covers what floats make of <A q, x - y>, all three off by the blur in the worst directions; and is not
+    twenty times what is reached, blur or none."""
+    rng, worst = np.random.default_rng(d), 0
+    for _ in range(40):
+        R = rng.normal(size=(d, d)) * 10.0 ** rng.uniform(-3, 3, d)
+        A = None if rng.random() < 0.3 else (R.T @ R + (R.T @ R).T) / 2
+        q, x, y = rng.normal(size=(3, d)) * 10.0 ** rng.uniform(-4, 1, (3, 1))
+        y = x + (y - x) * rng.choice([1, 1e-8])
+        looks = q if A is None else q @ A
+        bound = rounding.of_scores(q[None], looks[None], np.stack([x, y]), A, blur)[0]
+        exact_A = [[Fraction(float(a)) for a in row] for row in (np.eye(d) if A is None else A)]
+        b, computed = Fraction(blur), Fraction(float(x @ looks)) - Fraction(float(y @ looks))
+        away = np.sign(looks)
+        turn = np.sign((x - y) if A is None else A @ (x - y))
+        for sign in (-1, 1):
+            moved = [
+                [Fraction(float(v)) + sign * b * int(s) for v, s in zip(z, signs, strict=True)]
+                for z, signs in ((q, turn), (x, away), (y, -away))
+            ]
+            off = abs(score(exact_A, moved[0], moved[1]) - score(exact_A, moved[0], moved[2]) - computed)
+            assert off <= Fraction(float(bound))
+            worst = max(worst, off / Fraction(float(bound)))
+    assert worst > (0.3 if blur > 1e-14 else 0.02)
+
+
+def test_contenders_under_blur():
+    """Two keys a gap apart: one contender just above the bound, two just below; equal floats are two at any blur."""
+    q, looks = np.array([[1.0, 0.0]]), np.array([[1.0, 0.0]])
+    for blur in (1e-15, 1e-6, 0.01):
+        for times, open_ in ((0.9, True), (1.2, False), (0.0, True)):
+            keys = np.array([[1.0, 0.0], [1.0, 0.0]])
+            keys[1, 0] -= times * rounding.of_scores(q, looks, keys, None, blur)[0]
+            assert bool(dense(q[None], keys[None], None, blur=blur)[1]) == open_, (blur, times)
+
+
 def test_merged_floats_are_two_tokens():
     """Two tokens of an exact run whose floats have met: equal here, apart there, and either may be farther."""
     share = Fraction(2, 3)
@@ -222,6 +266,14 @@ def test_what_is_left_of_the_way(alpha):
                 abs(Decimal(float(left([alpha] * min(t, 100), alpha, max(t - 100, 0)))) - true) <= 4 * Decimal(EPS) / 2
             )
     assert (1 / (1 + 1e-17)) ** 10**18 == 1 and left([], 1e-17, 10**18) < 1e-4
+
+
+def test_the_closed_form_of_a_limit():
+    """`Limit.at` at depths where powers of a rounded factor are wrong, and at those that no float holds."""
+    end = limit([[1, 0], [2, 0]], 1e-17)
+    for layer in (10**15, 10**17, 10**18):
+        assert abs(end.at(layer)[0, 0] - (2 - np.exp(-layer / 1e17))) < 1e-15
+    assert end.at(10**400).tolist() == [[2, 0], [2, 0]]
 
 
 def test_the_closed_form():

@@ -3,7 +3,6 @@
 import re
 from fractions import Fraction
 from itertools import combinations, product
-from types import SimpleNamespace
 
 import numpy as np
 import oracle
@@ -137,6 +136,35 @@ def test_projection_onto_many_vertices(scale):
     V, x = rng.normal(size=(1000, 5)) * scale, rng.normal(size=5) * 5 * scale
     y, V, x = project(x, V) / scale, V / scale, x / scale
     assert ((V - y) @ (y - x)).min() > -1e-12 and distance_to_hull(y, V) < 1e-9
+
+
+@pytest.mark.parametrize("A", [None, np.diag(np.arange(1.0, 13))])
+@pytest.mark.parametrize("near", [0.1, 1, 30])
+def test_a_start_from_floats_changes_nothing(A, near, monkeypatch):
+    """In many dimensions; whatever floats find, right or wrong: too many points, dependent ones, one, or none at all."""
+    rng = np.random.default_rng(3)
+    V, x = rng.integers(-9, 10, (20, 12)).astype(float), rng.integers(-9, 10, 12) * near
+    V[-1] = V[0]
+    y = project(x, V, A)
+    for found in ([1] * 20, [1] + [0] * 18 + [1], [1] + [0] * 19, None):
+
+        def nnls(E, f, found=found):
+            if found is None:
+                raise RuntimeError("no end")
+            return np.array(found), 0
+
+        monkeypatch.setattr("scipy.optimize.nnls", nnls)
+        assert (project(x, V, A) == y).all()
+    monkeypatch.setattr(geometry, "DEAR", 99)
+    assert (project(x, V, A) == y).all()
+
+
+def test_a_projection_that_takes_minutes_is_refused():
+    with pytest.raises(
+        ValueError, match=r"vertices has shape \(81, 81\): expected at most 80 points or 80 coordinates"
+    ):
+        project(np.zeros(81), np.eye(81))
+    assert project(np.zeros(81), np.eye(81)[:1]).sum() == 1 == project([0], np.arange(1, 100)[:, None]).sum()
 
 
 def test_flat_hulls():
@@ -354,15 +382,18 @@ def test_blocks_change_nothing(monkeypatch):
 
 
 def test_too_many_subsets_are_refused(monkeypatch):
-    V = np.random.default_rng(0).normal(size=(500, 2))
+    """Many points, and few in many dimensions, where each subset takes long (16 in 16: over a minute)."""
+    V = np.random.default_rng(0).normal(size=(1500, 2))
     message = (
-        "vertices has shape (500, 2): 500 different points of 2 coordinates have 125250 subsets of at most 2 points, "
-        "expected at most 100000. Points that are no vertices of the hull can be left out."
+        "vertices has shape (1500, 2): 1500 different points of 2 coordinates have 1125750 subsets of at most 2 points, "
+        "about 8995500 operations, expected at most 4000000. Points that are no vertices of the hull can be left out."
     )
+    with pytest.raises(ValueError, match="16 different points of 16 coordinates have 65535 subsets"):
+        cluster_points(np.eye(16))
     with pytest.raises(ValueError, match=re.escape(message)):
         cluster_points(V)
-    monkeypatch.setattr(geometry, "MOST_SUBSETS", 6)
-    assert len(cluster_points([[1, 0], [0, 1], [-1, 0], [1, 0]]).points)  # three different points: 3 + 3
+    monkeypatch.setattr(geometry, "MOST_WORK", 3 + 3 * 8)
+    assert len(cluster_points([[1, 0], [0, 1], [-1, 0], [1, 0]]).points)  # three different points: 3 + 3 subsets
     with pytest.raises(ValueError, match="10 subsets"):
         cluster_points([[1, 0], [0, 1], [-1, 0], [0, -1]])
 
@@ -426,10 +457,3 @@ def test_the_limit_polytope_is_strictly_exposed(model):
     assert (S.points[: len(K)] == K).all() and S.faces[: len(K)] == [[i] for i in range(len(K))]
     assert all(len(face) > 1 for face in S.faces[len(K) :])
     assert as_set(limits.limit(Z, 1, A).tokens) <= as_set(S.points)
-
-
-def test_an_uncertified_limit_is_refused(monkeypatch):
-    unsure = SimpleNamespace(tokens=np.zeros((3, 2)), leaders=np.array([0]), certified=False)
-    monkeypatch.setattr(limits, "limit", lambda *_: unsure)
-    with pytest.raises(ValueError, match=r"limit of this cloud of shape \(3, 2\) could not be certified. Small clouds"):
-        limit_polytope(np.eye(2), 1)

@@ -1,6 +1,7 @@
 """Infinite depth: the limit, its leaders and its certificate, against an independent checker and the long run."""
 
 import os
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -93,8 +94,6 @@ def test_the_float_trap():
 
 def test_a_wrong_certificate_is_rejected():
     """The checker can say no: to a limit, a leader, a layer and a follower that are off."""
-    from dataclasses import replace
-
     end = limit(EMERGING, Fraction(1, 2))
     off = end.tokens.copy()
     off[5, 0] += Fraction(1, 10**9)
@@ -128,17 +127,31 @@ def test_limits_that_are_no_vertices():
     assert end.certified and end.follows.tolist() == [0, 1, 2, 3, 0, 2]
 
 
-def test_floats_that_merge_are_no_copies():
-    """Tokens 1 and 2 are a millionth apart. At alpha = 1e10 token 0 stands beside them after one layer, and one token's
-    floats merge with another's: who may be as far is a tie, which has to be settled exactly."""
-    end = limit([[1, 0.1], [2, -1], [2, -1.000001]], 1e10)
-    assert end.certified and end.leaders.tolist() == [2] and end.follows.tolist() == [2, 2, 2]
-    end = limit([[-0.5, 0], [-0.7, 0.1 + 0.2], [-0.7, 0.3], [-0.2, -0.2], [-0.4, 0]], 2)
-    assert end.certified and end.settled_at == 2
-    Z = np.concatenate([EMERGING, [EMERGING[1]]]).astype(float)
-    Z[-1, 0] = np.nextafter(np.nextafter(Z[-1, 0], 1), 1)
-    end, truth = limit(Z, 0.5), limit(inputs.rationals(Z), Fraction(1, 2))
-    assert end.certified and end.leaders.tolist() == truth.leaders.tolist()
+TWIN = np.concatenate([EMERGING, [EMERGING[1]]]).astype(float)
+TWIN[-1, 1] += 2 * np.spacing(TWIN[-1, 1])  # of the token that will lead, a twin that is a hair longer
+
+
+@pytest.mark.parametrize(
+    ("Z", "alpha", "wrong"),
+    [
+        (
+            [[1, 0.1], [2, -1], [2, -1.000001]],
+            1e10,
+            {"leaders": [0, 2], "born": [2, 0], "follows": [0, 2, 2], "settled_at": 2},
+        ),
+        ([[-0.5, 0], [-0.7, 0.1 + 0.2], [-0.7, 0.3], [-0.2, -0.2], [-0.4, 0]], 2, {"settled_at": 1}),
+        (TWIN, 0.5, {"leaders": [0, 1, 2], "born": [0, 1, 0], "follows": [0, 1, 2, 0, 2, 2, 0, 0, 1]}),
+    ],
+)
+def test_floats_that_merge_are_no_copies(Z, alpha, wrong):
+    """Who may be as far is a tie, to be settled exactly. Once, equal floats were taken for copies, with a certificate."""
+    Z = np.array(Z, float)
+    end, truth = limit(Z, alpha), limit(inputs.rationals(Z), Fraction(alpha))
+    for name in ("leaders", "born", "follows", "settled_at", "certified"):
+        assert np.array_equal(getattr(end, name), getattr(truth, name)), name
+    assert rejected(end, Z, alpha) is None
+    claim = {name: np.array(value) if name != "settled_at" else value for name, value in wrong.items()}
+    assert rejected(replace(end, **claim), Z, alpha) is not None
 
 
 def test_ties_whose_mean_moves():

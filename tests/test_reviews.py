@@ -17,6 +17,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import hmlib
 import hmlib.__main__ as command
@@ -189,26 +191,26 @@ def test_words_become_numbers_and_back():
 
 V = Vocabulary([["a", "b"]])
 BAD = [
-    (lambda: load_reviews("imdb"), "source is 'imdb': expected \"embedded\", \"kaggle\" or \"official\"."),
+    (lambda: load_reviews("imdb"), "source is 'imdb': expected one of 'embedded', 'kaggle', 'official'."),
     (lambda: load_reviews(["kaggle"]), "source is ['kaggle']: expected"),
     (lambda: load_reviews("kaggle", path=3), "path is of type int: expected the name of a file or of a folder."),
     (lambda: load_published(3), "path is of type int: expected"),
     (lambda: preprocess(None), "text is of type NoneType: expected a str, one review."),
     (lambda: preprocess(b"film"), "text is of type bytes: expected a str, one review."),
     (lambda: preprocess(["film"]), "text is of type list: expected a str, one review."),
-    (lambda: preprocess("film", "best"), "style is 'best': expected \"paper\" or \"plain\"."),
+    (lambda: preprocess("film", "best"), "style is 'best': expected one of 'paper', 'plain'."),
     (lambda: preprocess_all("film"), "texts is a str: expected a list of reviews (preprocess takes a single one)."),
     (lambda: preprocess_all(["film", 1.5], progress=False), "text is of type float: expected a str, one review."),
-    (lambda: Vocabulary("film"), "each document is a str: expected a list of words, as preprocess gives it."),
+    (lambda: Vocabulary("film"), "documents is of type str: expected a list of lists of words."),
     (lambda: Vocabulary(["a film", "b"]), "each document is a str: expected a list of words"),
     (lambda: Vocabulary([], most=-1), "most is -1: expected a whole number >= 0."),
     (lambda: Vocabulary([], least=1.5), "least is 1.5: expected a whole number >= 0."),
     (lambda: V.encode("a film"), "words is a str: expected a list of words, as preprocess gives it."),
     (lambda: V.encode(["a"], -1), "length is -1: expected a whole number >= 0."),
     (lambda: V.encode(["a"], 2.0), "length is 2.0: expected a whole number >= 0."),
-    (lambda: V.decode([3]), "a number is np.int64(3): expected a whole number from 0 to 2."),
-    (lambda: V.decode([-1]), "a number is np.int64(-1): expected a whole number from 0 to 2."),
-    (lambda: V.decode([0.5]), "a number is np.float64(0.5): expected a whole number from 0 to 2."),
+    (lambda: V.decode([3]), "each of the numbers is np.int64(3): expected a whole number from 0 to 2."),
+    (lambda: V.decode([-1]), "each of the numbers is np.int64(-1): expected a whole number from 0 to 2."),
+    (lambda: V.decode([0.5]), "each of the numbers is np.float64(0.5): expected a whole number from 0 to 2."),
 ]  # fmt: skip
 
 
@@ -523,7 +525,38 @@ def test_where_says_what_is_missing(pip, tmp_path, capfd):
     run(capfd, "data", "fetch")
     assert run(capfd, "data", "where")[1].splitlines()[1] == f"kaggle     {tmp_path / 'home' / 'IMDB Dataset.csv'}"
     (tmp_path / "home" / "IMDB Dataset.csv").write_bytes(b"")
-    assert "IMDB Dataset.csv is damaged" in run(capfd, "data", "where")[1].splitlines()[1]
+    code, out, _ = run(capfd, "data", "where")
+    assert code == 1 and "IMDB Dataset.csv is damaged" in out.splitlines()[1]
+
+
+@pytest.mark.usefixtures("nowhere")
+def test_where_fails_if_nothing_is_there(monkeypatch, capfd):
+    monkeypatch.setattr(reviews.util, "find_spec", lambda name: None)
+    code, out, _ = run(capfd, "data", "where")
+    assert code == 1 and out.count("not found") == 4
+
+
+@pytest.mark.parametrize("home, place", [("", "~/.cache/hmlib"), ("/there", "/there/hmlib")])
+def test_an_empty_cache_home_is_none(home, place):
+    """An empty variable counts as unset, by the rules for it; otherwise the cache would be /hmlib."""
+    code = "from hmlib import reviews; print(reviews.HOME)"
+    run = subprocess.run([sys.executable, "-c", code], env=os.environ | {"XDG_CACHE_HOME": home}, capture_output=True)
+    assert run.stdout.decode().strip() == place
+
+
+@settings(max_examples=2000)
+@given(st.text("<>ab '", max_size=30))
+def test_tags_go_as_by_the_plain_expression(text):
+    assert reviews.without_tags(text, " ") == re.sub(r"<[^>]+>", " ", text)
+
+
+@pytest.mark.parametrize("text", ["<" * 10**6, "<" * 10**6 + ">", "<>" * 10**6, "a" + "'" * 10**6])
+@pytest.mark.parametrize("style", ["paper", "plain"])
+def test_words_in_linear_time(text, style):
+    """A million of the signs for which a search for tags, or for apostrophes, would be quadratic: minutes."""
+    began = time.perf_counter()
+    preprocess(text, style)
+    assert time.perf_counter() - began < 5
 
 
 def test_the_command_explains_itself(capfd):

@@ -7,9 +7,12 @@ import numpy as np
 import pytest
 from clouds import awkward
 from forever import first_change, first_not_positive
+from hypothesis import given
+from hypothesis import strategies as st
 from oracle import attention_sets, dot, exact, step, times
 
 from hmlib import limit, simulate
+from hmlib.frozen import positive
 
 MOVING = [[3, 3, -3], [-3, 3, 3], [3, 3, -1], [-1, 3, 3], [0, 1, 0]]
 
@@ -99,6 +102,32 @@ def test_positive_for_ever(terms, change):
 
     assert first_not_positive(f, Fraction(1, 2), [(k, m, Fraction(c)) for k, m, c in terms]) == change
     assert [t for t in range(60) if f(t) <= 0][:1] == ([] if change is None else [change])
+    assert positive({(k, m): Fraction(c) for k, m, c in terms}, Fraction(1, 2)) == (change is None)
+
+
+TERMS = st.one_of(st.just((0, 0)), st.tuples(st.integers(1, 2), st.integers(0, 3)))
+NUMBERS = st.integers(-30, 30).filter(bool).map(lambda c: Fraction(c, 3))
+
+
+@given(st.dictionaries(TERMS, NUMBERS, min_size=1), st.sampled_from([1, 9, 10, 19, 99]))
+def test_positive_for_ever_whatever_the_terms(gap, r):
+    """`frozen.positive` against an independent search for the first layer that is not positive."""
+    r = Fraction(r, 1 + r)
+    terms = [(p, k, c) for (p, k), c in gap.items()]
+
+    def f(t):
+        return sum(c * comb(t, k) * r ** (p * t) for p, k, c in terms)
+
+    assert positive(gap, r) == (first_not_positive(f, r, terms) is None)
+
+
+def test_a_gap_that_takes_too_long_is_left_open(monkeypatch):
+    """1 / 2^t - 1 / 1000 + ... : where the leading term outweighs the others only after many layers, nothing is claimed."""
+    monkeypatch.setattr("hmlib.frozen.MOST_LAYERS", 20)
+    gap = {(0, 0): Fraction(1, 10**9), (1, 0): Fraction(2), (1, 1): Fraction(-1), (1, 2): Fraction(1)}
+    assert not positive(gap, Fraction(1, 2))
+    monkeypatch.undo()
+    assert positive(gap, Fraction(1, 2))
 
 
 def settled_ties(Z, A):

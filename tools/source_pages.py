@@ -37,9 +37,10 @@ def pages():
     texts = [p.read_text() for p in (*ROOT.glob("book/*.md"), *ROOT.glob("notebooks/*.ipynb")) if "tests" not in p.name]
     tests = set(re.findall(r"\{ref\}`(?:[^`<]*<)?(test_\w+)", "".join(texts)))
     labels = set(re.findall(r"<(code-[\w-]+)>", "".join(texts)))
+    public = {*hmlib.__all__, *(name for names in hmlib.LATER.values() for name in names)}
     package, attempts = sorted(ROOT.glob("hmlib/*.py")), sorted(ROOT.glob("tests/*.py"))
     return {
-        ROOT / "book/code.md": page(CODE, package, lambda name, label: name in hmlib.__all__ or label in labels),
+        ROOT / "book/code.md": page(CODE, package, lambda name, label: name in public or label in labels),
         ROOT / "book/tests.md": page(
             TESTS, [p for p in attempts if p.name not in LATER], lambda name, _: name in tests
         ),
