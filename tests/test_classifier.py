@@ -383,7 +383,7 @@ BAD = [
     (lambda: HardmaxClassifier(2.5, 2), "rows is 2.5: expected a whole number >= 1."),
     (lambda: HardmaxClassifier(5, 0), "dim is 0: expected a whole number >= 1."),
     (lambda: HardmaxClassifier(5, "2"), "dim is '2': expected a whole number >= 1."),
-    (lambda: HardmaxClassifier(5, 2, -1), "depth is -1: expected a whole number >= 0."),
+    (lambda: HardmaxClassifier(5, 2, -1), "depth is -1: expected a whole number from 0 to 1000000000."),
     (lambda: HardmaxClassifier(5, 2, padding="none"), "padding is 'none': expected one of 'mask', 'token'."),
     (lambda: HardmaxClassifier(5, 2, attention="hard"),
      "attention is 'hard': expected one of 'hardmax', 'pass-through', 'softmax'."),

@@ -315,15 +315,12 @@ def tried(tests, seconds=None):
 
 
 def base(tests):
-    """CPU seconds of tests without a mutant; one worker finds out, the others wait."""
+    """What tests say without a mutant, and how long they take; one worker finds out, the others wait."""
     path = HOME / f"base-{digest(*tests, of_tests(tests, TREE))}.json"
     with path.open("a+") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         if not path.read_text():
-            code, by, seconds = tried(tests)
-            if code != 0:
-                raise RuntimeError(f"without a mutant, {by} fails (exit code {code}); see {HOME}/{TREE.name}.log")
-            file.write(json.dumps(seconds))
+            file.write(json.dumps(tried(tests)))
             file.flush()
         return json.loads(path.read_text())
 
@@ -333,7 +330,11 @@ SERIAL = itertools.count(1)
 
 def fate(mutant):
     """(mutant, {"fate", "by", "seconds"})."""
-    limit = SLACK + 3 * base(mutant.tests)
+    code, by, seconds = base(mutant.tests)
+    if code != 0:
+        by = f"without a mutant, {by} fails (exit code {code})"
+        return mutant, {"fate": "error", "by": by, "seconds": seconds or 0}
+    limit = SLACK + 3 * seconds
     path = TREE / mutant.file
     source, when = path.read_text(), path.stat().st_mtime
     path.write_text(mutant.text(source))
