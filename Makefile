@@ -4,7 +4,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 EXTRAS := torch,book,test,study
 
-.PHONY: help book test lab pdf links bench refresh lint lock clean
+.PHONY: help book test lab pdf links bench mutants refresh lint lock clean
 
 help: ## list the commands
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -31,6 +31,9 @@ bench: .venv/installed ## measure the speed of attention and of a training step,
 refresh: .venv/installed ## re-execute the notebooks in place and store what the suite compares with
 	$(BIN)/python tools/refresh_notebooks.py
 	$(BIN)/python tools/source_pages.py
+
+mutants: .venv/installed ## put small bugs into the code, one at a time, and see that a test notices; into results/mutants.json
+	$(BIN)/python tools/mutate.py
 
 lint: .venv/installed ## check and format
 	$(BIN)/ruff check --fix .

@@ -1,0 +1,199 @@
+"""Guards of the classifier: each test dies with bugs that training well and explaining plausibly let through."""
+
+import numpy as np
+import pytest
+import torch
+from test_classifier import a_model, some_ids
+from test_dynamics import EMERGING
+
+from hmlib import HardmaxClassifier, Vocabulary, classifier, explain, train
+from hmlib.classifier import evaluate
+
+STILL = {"rate": 1e-12, "alpha_rate": 1e-12, "progress": False}  # nothing moves
+
+
+def a_problem(rows=70, length=40):
+    ids = torch.randint(1, 30, (rows, length), generator=torch.Generator().manual_seed(0))
+    return ids, (ids < 15).sum(1) > length // 3
+
+
+def test_the_numbers_of_an_epoch_are_means_over_all_rows():
+    """Bugs: the loss of the last batch, a short batch that weighs like a long one, errors for hits, batches for rows."""
+    model, (ids, labels) = a_model(0), a_problem()
+    (row,) = train(model, ids, labels, epochs=1, batch=32, **STILL).epochs  # batches of 32, 32 and 6
+    loss, accuracy = evaluate(model, ids, labels)
+    assert row["loss"] == pytest.approx(loss, rel=1e-6) and row["accuracy"] == pytest.approx(accuracy)
+    assert accuracy not in (0, 0.5, 1)
+
+
+@pytest.mark.parametrize("dropout", [0, 0.2, 0.7])
+def test_dropout_is_the_share_left_out(dropout, monkeypatch):
+    """Bugs: the share that is kept, or twice as much is left out."""
+    kept, forward, (ids, labels) = [], HardmaxClassifier.forward, a_problem()
+
+    def seen(self, ids, keep=None):
+        kept.append(1.0 if keep is None else float(keep.float().mean()))
+        return forward(self, ids, keep)
+
+    monkeypatch.setattr(HardmaxClassifier, "forward", seen)
+    train(a_model(0), ids, labels, epochs=2, dropout=dropout, **STILL)
+    assert np.mean(kept) == pytest.approx(1 - dropout, abs=0.02)
+
+
+def test_equally_good_epochs():
+    """Bugs: the last of equally good ones is the best; patience ends one epoch late."""
+    data = a_problem()
+    assert train(a_model(0), *data, data, epochs=4, **STILL).best == 0
+    assert len(train(a_model(0), *data, data, epochs=9, patience=2, **STILL).epochs) == 3
+
+
+def test_alphas_rate_is_its_own():
+    """Bug: all learn at the rate that is alpha's."""
+    model, data = a_model(0, alpha=1.0), a_problem()
+    before = {name: value.clone() for name, value in model.state_dict().items()}
+    train(model, *data, epochs=1, rate=1e-12, alpha_rate=0.5, progress=False)
+    for name, value in model.state_dict().items():
+        assert bool((value - before[name]).abs().max() > 1e-3) == (name == "raw_alpha")
+
+
+def test_a_checkpoint_knows_every_setting(tmp_path):
+    """Bug: a run that goes on from a checkpoint of another rate, seed, data, model, ... as if it were its own."""
+    ids, labels = a_problem(12, 6)
+    held = a_problem(8, 5)
+
+    def run(change=(), model=None, data=(ids, labels), validation=held):
+        options = {"epochs": 1, "progress": False, "folder": tmp_path, "batch": 4} | dict(change)
+        return train(a_model(0) if model is None else model, *data, validation, **options)
+
+    def other(**options):
+        model = a_model(0, **options)
+        model.load_state_dict(a_model(0).state_dict())
+        return model
+
+    fixed = a_model(0)
+    fixed.decoder.bias.requires_grad_(False)
+    run()
+    for name, value in {
+        "rate": {"change": {"rate": 0.02}},
+        "alpha_rate": {"change": {"alpha_rate": 0.1}},
+        "batch": {"change": {"batch": 5}},
+        "seed": {"change": {"seed": 1}},
+        "clip": {"change": {"clip": 1.0}},
+        "dropout": {"change": {"dropout": 0.5}},
+        "data": {"data": (ids.flip(0), labels.flip(0))},
+        "data ": {"data": (ids, ~labels)},
+        "data  ": {"validation": (held[0], ~held[1])},
+        "data   ": {"validation": (held[0].flip(1), held[1])},
+        "start": {"model": a_model(1)},
+        "learned": {"model": fixed},
+        "model": {"model": other(depth=3)},
+        "model ": {"model": other(padding="token")},
+        "model  ": {"model": other(attention="pass-through")},
+        "model   ": {"model": other(temperature=0.5)},
+    }.items():
+        with pytest.raises(ValueError, match=rf"holds a run with other settings or data \({name.strip()}[,)]"):
+            run(**value)
+    assert len(run().epochs) == 1
+
+
+def test_a_digest_knows_shapes():
+    """Bug: the same bytes in another shape are taken for the same data."""
+    assert classifier._digest(torch.zeros(2, 3)) != classifier._digest(torch.zeros(3, 2))
+
+
+def test_half_a_file_is_none(tmp_path):
+    """Bug: a checkpoint that is written in place is lost when writing fails."""
+    (tmp_path / "x.json").write_text("whole")
+
+    def fails(file):
+        with open(file, "w") as half:
+            half.write("ha")
+        raise OSError("the disk is full")
+
+    with pytest.raises(OSError, match="the disk is full"):
+        classifier._write(tmp_path / "x.json", fails)
+    assert (tmp_path / "x.json").read_text() == "whole"
+
+
+def explained(seed, depth=3, A=None, d=2):
+    model = a_model(seed, d, rows=12, depth=depth, A=A, alpha=0.7)
+    model.vocabulary = Vocabulary([[f"w{i}" for i in range(1, 12)]])
+    return model, explain(model, [model.vocabulary.words[i] for i in (1, 2, 2, 3, 4, 5, 5, 5, 6)])
+
+
+@pytest.mark.parametrize("A", [None, [[2.0, 0.5], [0.5, 1.0]]])
+def test_the_radius_of_stability_is_the_root_of_its_inequality(A):
+    """Bugs: twice the radius, a term of the inequality forgotten, one layer alone, lengths that do not belong to A.
+
+    e (|z_j - z_l| + 2 |z_i|) + 2 e^2 = g, for each token i, whom it follows j, and each other l, in each layer.
+    """
+    M = np.eye(2) if A is None else np.array(A)
+
+    def length(x):
+        return np.sqrt(x @ M @ x)
+
+    for seed in range(6):
+        _, e = explained(seed, A=A)
+        roots = []
+        for Z, to in zip(e.path.tokens, e.follows, strict=False):
+            for i, j in enumerate(to):
+                for l in set(range(len(Z))) - {j}:  # noqa: E741
+                    gap = Z[i] @ M @ (Z[j] - Z[l])
+                    roots.append(max(np.roots([2, length(Z[j] - Z[l]) + 2 * length(Z[i]), -gap])))
+        assert e.stable == pytest.approx(min(roots), rel=1e-4)  # the model keeps A in float32
+
+
+def test_shares_belong_to_all_that_gather():
+    """Bugs: copies count once, a root's own vote alone, roots that are not the end, shares in the order of their signs."""
+    by_sign = 0
+    for seed in range(4):
+        torch.manual_seed(seed)
+        model, e = emerging(1, range(8))
+        v = model.decoder.weight[0].detach().numpy()
+        votes = e.counts / e.counts.sum() * (e.path.tokens[-1] @ v)
+        assert e.follows[-1][[1, 3]].tolist() == [3, 0]  # a chain
+        end = e.follows[-1][e.follows[-1]]
+        by_hand = {f"w{i}": votes[end == i].sum() for i in (0, 2)}
+        assert e.shares == pytest.approx(by_hand) and (e.root == end).all()
+        sizes = [abs(share) for share in e.shares.values()]
+        assert sizes == sorted(sizes, reverse=True)
+        by_sign += sorted(e.shares.values(), reverse=True) != list(e.shares.values())
+    assert by_sign
+
+
+def emerging(depth, times):
+    """The cloud whose token 1 comes to lead in layer 1, word i so many times more than once."""
+    model = HardmaxClassifier(9, 2, depth, alpha=0.5).double()
+    with torch.no_grad():
+        model.embedding.weight[1:] = torch.tensor(EMERGING.astype(float))
+    model.vocabulary = Vocabulary([[f"w{i}" for i in range(8)]])
+    words = [f"w{i}" for i in range(8)]
+    return model, explain(model, words + [word for word, k in zip(words, times, strict=True) for _ in range(k)])
+
+
+def test_leaders_are_those_of_the_layers_there_are():
+    """Bug: a leader that emerges one layer after the last."""
+    for depth, leaders in ((1, [0, 2]), (2, [0, 1, 2])):
+        assert emerging(depth, [0] * 8)[1].leaders.tolist() == leaders
+
+
+def test_a_word_left_out_is_out():
+    """Bugs: it is still heard, or still has its weight. By running the classifier without it."""
+    model, e = explained(2)
+    words = [w for w, k in zip(e.words, e.counts, strict=True) for _ in range(k)]
+    for word, logit in zip(e.words, e.without, strict=True):
+        assert explain(model, [w for w in words if w != word]).logit == pytest.approx(logit, abs=1e-9)
+
+
+def test_some_ids_are_what_they_are():
+    """Bug: weights that do not move with the ids when these are sorted; words of no weight merged with others."""
+    ids = some_ids(0)
+    weights = torch.rand(ids.shape, dtype=torch.float64) * (ids != 0)
+    weights[:, 1] = 0
+    words, sums = classifier.merged(ids, weights)
+    for row, w, said, total in zip(ids.tolist(), weights.tolist(), words.tolist(), sums.tolist(), strict=True):
+        by_hand = {}
+        for i, x in zip(row, w, strict=True):
+            if x:
+                by_hand[i] = by_hand.get(i, 0) + x
+        assert {i: x for i, x in zip(said, total, strict=True) if x} == pytest.approx(by_hand)

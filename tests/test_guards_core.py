@@ -1,0 +1,479 @@
+"""Guards of the core: each test dies with bugs that generic clouds, and the routes' own tests, let through."""
+
+from fractions import Fraction
+from itertools import product
+from types import SimpleNamespace
+
+import numpy as np
+import oracle
+import pytest
+from clouds import exact, near
+from test_routes import adversary, as_sets
+
+from hmlib import (
+    attention,
+    attention_sets,
+    cluster_points,
+    follow,
+    half_space,
+    inputs,
+    limit,
+    limits,
+    project,
+    rounding,
+    routes,
+    simulate,
+    step,
+    vary,
+)
+from hmlib.variations import Layer
+
+EPS, S = Fraction(rounding.EPS), Fraction(rounding.SMALLEST)
+
+
+@pytest.fixture
+def no_size_is_small():
+    """Every cloud takes the route of large ones."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(attention, "TILE", 4)
+        patch.setattr(routes, "SMALL", 3)
+        yield
+
+
+def definite(rng, d):
+    R = rng.normal(size=(d, d))
+    return R.T @ R + 0.2 * np.eye(d)
+
+
+# Margins: the code's constants are not below those of lem-floats
+
+
+def test_the_margin_of_a_layer():
+    """Bugs: no rounding, a constant below 7 eps, no place for subnormals, the smallest coordinate for the largest."""
+    for size in (1.0, 1e300, 1e-300, 5e-324):
+        Z = size * np.array([[0.0, 1], [-3, 2]])
+        taken, needed = Fraction(rounding.of_layer(Z)), 7 * EPS * Fraction(float(abs(Z).max())) + S
+        assert needed <= taken <= 2 * needed
+
+
+def blur_needed(looks, A, x, y, b):
+    """2 b |A q|_1 + b |A (x - y)|_1 + 2 b^2 |A|."""
+    return 2 * b * abs(looks).sum() + b * abs(A @ (x - y)).sum() + 2 * b * b * abs(A).sum()
+
+
+@pytest.mark.parametrize("d", [1, 2, 3, 5])
+def test_the_margin_of_scores(d):
+    """Bugs: a term of the lemma dropped or made smaller, in rounding and in blur, with a matrix and without."""
+    rng = np.random.default_rng(d)
+    for k in range(40):
+        M = rng.normal(size=(d, d))
+        A = None if k % 2 else M + M.T  # entries of both signs, whose products cancel
+        X, Q = -rng.uniform(0.1, 1, (7, d)) * 10.0 ** rng.integers(-2, 3, d), rng.normal(size=(4, d))
+        looks, B = Q if A is None else Q @ A, np.eye(d) if A is None else A
+        plain = rounding.of_scores(Q, looks, X, A)
+        terms = abs(Q) @ abs(B) @ abs(X).max(0)
+        assert (plain >= (2 * d + 8) * rounding.EPS * terms * 0.999).all()
+        assert (plain <= (2 * d + 8) * rounding.EPS * terms * 1.001 + 1e-300).all()
+        for blur in (1e-12, 1e-3, 100.0):
+            more = rounding.of_scores(Q, looks, X, A, blur) - plain
+            needed = np.array([max(blur_needed(q, B, x, y, blur) for x in X for y in X) for q in looks])
+            span = np.ptp(X, axis=0) @ abs(B)
+            most = 1.02 * blur * (2 * abs(looks).sum(-1) + span.sum() + 2 * blur * abs(B).sum()) + 1e-9 * terms * blur
+            assert (more >= needed).all() and (more <= most + 1e-12 * blur * terms).all()
+
+
+def test_scores_that_underflow():
+    """Bug: no place for what is lost below the smallest number: two scores of 0 that are none."""
+    rng = np.random.default_rng(0)
+    for d in (1, 2, 4):
+        Q, X = (rng.normal(size=(30, d)) * 2.0**-535 for _ in range(2))
+        error = rounding.of_scores(Q, Q, X)
+        true = [[sum(Fraction(a) * Fraction(b) for a, b in zip(q, x, strict=True)) for x in X] for q in Q]
+        off = max(
+            abs(Fraction(float(s)) - t)
+            for row, want in zip(Q @ X.T, true, strict=True)
+            for s, t in zip(row, want, strict=True)
+        )
+        assert 0 < 2 * off <= Fraction(float(error.min()))
+
+
+# Blur: a choice is taken for sure only if no exact cloud that near chooses otherwise
+
+
+def close_call(rng, d, A, b, part, aside):
+    """(X, i, j, l): at X token i follows j; the exact scores of j and l differ by that part of what b may change."""
+    B = np.eye(d) if A is None else A
+    X = rng.normal(size=(12, d))
+    X[:, 0] -= 0.2 * (X[:, 0].max() - X[:, 0].min())  # not around 0
+    i = int(rng.integers(0, 12))
+    look = B @ X[i]
+    scores = X @ look
+    j = int(scores.argmax())
+    others = [k for k in range(12) if k not in (i, j)]
+    l = int(rng.choice(others))  # noqa: E741
+    side = rng.normal(size=d) if d > 1 else np.zeros(1)
+    side -= (side @ look) / (look @ look) * look
+    X[l] = X[j] + aside * side
+    gap = part * blur_needed(look, B, X[j], X[l], b)
+    X[l] -= gap / (look @ look) * look
+    return X, i, j, l
+
+
+@pytest.mark.parametrize("large", [False, True])
+@pytest.mark.parametrize("d", [1, 2, 3, 5])
+def test_a_choice_under_blur(d, large, monkeypatch):
+    """Bugs, in each route: no margin, one that is too small, one that forgets A, the asking token, or a neighbour."""
+    if large:
+        monkeypatch.setattr(attention, "TILE", 4)
+        monkeypatch.setattr(routes, "SMALL", 3)
+    rng, b, flipped, sure = np.random.default_rng(d), 1e-6, 0, 0
+    for k in range(120):
+        A = definite(rng, d) if k % 2 else None
+        aside = (0, 0, 0.3, -0.3)[k % 4] if d > 1 else 0
+        X, i, j, l = close_call(rng, d, A, b, 0.9, aside)  # noqa: E741
+        B = np.eye(d) if A is None else A
+        if j == i or int((X @ B @ X[i]).argmax()) != j:
+            continue
+        look, way = np.sign(B @ X[i]), np.sign(B @ (X[j] - X[l]))
+        Y = X.copy()
+        Y[i] -= b * way
+        Y[j] -= b * look
+        Y[l] += b * look
+        C = oracle.attention_sets(Y, A)[i]
+        first, ties = attention.choose(X[None], A, blur=b)
+        tied = {int(row) for rows, _ in ties for row in rows}
+        if j not in C:  # the exact run may choose another: so nothing is sure
+            flipped += 1
+            assert i in tied, k
+        X, i, j, l = close_call(rng, d, A, b, 30.0, aside)  # noqa: E741
+        first, ties = attention.choose(X[None], A, blur=1e-3 * b)
+        if int((X @ B @ X[i]).argmax()) == j != i and not np.isin(i, [row for rows, _ in ties for row in rows]):
+            sure += first[i] == j
+    assert flipped > 30 and sure > 20
+
+
+@pytest.mark.parametrize("d", [1, 2, 3, 5])
+def test_merged_floats_are_a_tie_under_blur(d, no_size_is_small):
+    """Bug: with blur, tokens with equal floats are taken for copies. Without it they are."""
+    rng = np.random.default_rng(d)
+    for _ in range(20):
+        X = rng.normal(size=(9, d))
+        far = (X * X).sum(-1).argmax()
+        X = np.concatenate([X, X[[far]]])
+        for route in (attention.choose, lambda X, A, blur=0: attention.dense(X, X, A, blur=blur)):
+            rows = {int(row) for some, _ in route(X[None], None, blur=1e-9)[1] for row in some}
+            assert {far, 9} <= rows
+            assert not route(X[None], None)[1]
+        assert {far, 9} <= {int(r) for some, _ in attention.choose(X[None], None, blur=1e-9)[1] for r in some}
+
+
+def test_a_tie_under_blur_is_its_own():
+    """Bug: the contenders of the first row, or three of them at least."""
+    X = np.array([[1.0, 0], [1, 1e-9], [-1, 0.5], [-1, 0.5 + 1e-9], [0, -2]])
+    first, ties = attention.choose(X[None], None, blur=1e-6)
+    found = {int(row): set(members.tolist()) for rows, members in ties for row in rows}
+    assert found == {0: {0, 1}, 1: {0, 1}, 2: {2, 3}, 3: {2, 3}} and first.tolist() == [0, 0, 2, 2, 4]
+
+
+def test_blur_goes_along_with_the_scale():
+    """Bugs: blur keeps its size where tokens are balanced; where they become whole numbers it is forgotten."""
+    X = np.array([[1.0, 0], [1 - 1e-7, 1], [-1, 0]])
+    for scale in (1.0, 2.0**400, 2.0**-400):
+        for blur, tied in ((1e-6, True), (1e-9, False)):
+            ties = attention.choose((X * scale)[None], None, blur=blur * scale)[1]
+            assert bool(ties) == tied or (tied and ties), (scale, blur)
+            assert (0 in [r for rows, _ in ties for r in rows]) == tied
+    wide = np.array([[1e290, 1.0], [1e-300, 1.0], [2e290, 1e-310]])
+    rows, members = attention.choose(wide[None], None, blur=1e-300)[1][0]
+    assert rows.tolist() == members.tolist() == [0, 1, 2]
+    assert attention.choose(wide[None, :1], None, blur=1e-300)[1] == []
+
+
+def test_near_copies_in_every_route(no_size_is_small):
+    """Bugs of certificates in the routes of large clouds: what floats certify is what fractions find, in every field."""
+    certified = 0
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(limits, "MOST_LAYERS", 200)
+        for seed in range(260):
+            Z, alpha, A = near(seed)
+            end = limit(Z, alpha, A)
+            if end.certified:
+                truth = limit(
+                    inputs.rationals(Z), inputs.rationals(np.asarray(alpha)), None if A is None else inputs.rationals(A)
+                )
+                for name in ("leaders", "born", "follows", "settled_at"):
+                    assert np.array_equal(getattr(end, name), getattr(truth, name)), (seed, name)
+                assert abs(inputs.rationals(end.tokens) - truth.tokens).max() <= Fraction(end.error_bound)
+                certified += end.error_bound > 0
+    assert certified > 40
+
+
+# Forgetting
+
+
+def test_who_is_forgotten(no_size_is_small):
+    """Bugs: no margin, one 100 times too small, those who still ask, the octagon of all, who was forgotten comes back."""
+    b = 1e-9
+    square = [[1.0, 1], [1, -1], [-1, -1], [-1, 1]]
+    inner = [[1 - 4 * b, 0.1], [0.2, -1 + 4 * b], [1 - 40 * b, 0.1], [0.1, 0.1], [0.3, 0.2], [1.5, 0.0]]
+    settled = np.array([True] * 4 + [True, True, True, True, False, True])
+    born = np.array([0] * 4 + [-1] * 6)
+    run = SimpleNamespace(
+        cloud=SimpleNamespace(Z=np.array(square + inner), blur=b), born=born, settled=settled, heard=None
+    )
+    limits._Run._forget(run)
+    assert run.heard[0].tolist() == [True] * 4 + [True, True, False, False, True, True]
+    run.cloud.Z = run.cloud.Z.copy()
+    run.cloud.Z[6] = [1, 0]
+    limits._Run._forget(run)
+    assert not run.heard[0, 6]
+
+
+# Masks, batches, and tokens that ask
+
+
+def sets_of(found, asking):
+    """{token: set} from (first, ties), copies of the first left out."""
+    first, ties = found
+    sets = {int(i): {int(j)} for i, j in zip(asking, first, strict=True)}
+    for rows, members in ties:
+        for row in rows:
+            assert int(first[row]) == min(members)
+            sets[int(asking[row])] = {int(j) for j in members}
+    return sets
+
+
+@pytest.mark.parametrize("tile", [4, 512])
+@pytest.mark.parametrize("d", [1, 2, 3, 5])
+def test_batches_with_masks_where_some_ask(d, tile, monkeypatch):
+    """Bugs: padding heard, the first cloud's mask or names for all, others asked than those that ask, rows mixed up."""
+    monkeypatch.setattr(attention, "TILE", tile)
+    monkeypatch.setattr(attention, "BLOCK", 2**6 if d % 2 else 2**18)
+    monkeypatch.setattr(routes, "SMALL", 3)
+    for seed in range(16):
+        rng = np.random.default_rng([seed, d])
+        Z = np.stack([np.resize(adversary(int(s), d)[0], (14, d)) for s in rng.integers(0, 10**6, 3)])
+        Z = np.where(abs(Z) < 1e100, Z, np.sign(Z)) if seed % 2 else rng.integers(-2, 3, Z.shape).astype(float)
+        Z[0, 3] = 0
+        mask = rng.random((3, 14)) < 0.7
+        mask[:, 5] = True
+        if seed % 4 == 0:
+            mask[1] = True  # one cloud without padding among others with it
+        M = rng.integers(-2, 3, (d, d))
+        A = (M.T @ M + np.eye(d)) if seed % 3 else None
+        asking = np.flatnonzero(mask & (rng.random((3, 14)) < (1 if seed % 5 == 0 else 0.5)))
+        if len(asking) == 0:
+            continue
+        found = sets_of(attention.choose(Z, A, mask, asking), asking)
+        for c in range(3):
+            expected = oracle.attention_sets(Z[c], A, mask[c])
+            for i in asking[asking // 14 == c]:
+                C = {j + 14 * c for j in expected[i % 14]}
+                values = {tuple(Z[c, j]) for j in expected[i % 14]}
+                assert found[i] == (C if len(values) > 1 else {min(C)}), (seed, c, i)
+        C, c = attention_sets(Z, A, mask=mask), follow(Z, A, mask=mask)
+        for b in range(3):
+            expected = oracle.attention_sets(Z[b], A, mask[b])
+            assert as_sets(C[b]) == expected
+            assert c[b].tolist() == [min(some, default=-1) for some in expected]
+
+
+def test_large_clouds_with_copies_and_zeros(no_size_is_small):
+    """Bugs: copies of an edge's tokens left out, a token at 0 that does not follow all, the first of them out of order."""
+    for d in (1, 2, 3, 4, 5):
+        for seed in range(12):
+            rng = np.random.default_rng([seed, d])
+            Z = rng.integers(-2, 3, (24, d)).astype(float)
+            Z = np.concatenate([Z, np.zeros((2, d))])[rng.permutation(26)]
+            if seed % 10 == 0:
+                Z[:] = Z[0]
+            expected = oracle.attention_sets(Z)
+            assert as_sets(attention_sets(Z)) == expected
+            assert follow(Z).tolist() == [min(C) for C in expected]
+            for _, members in attention.choose(Z[None], None)[1]:
+                assert len(set(map(tuple, Z[members]))) > 1 and (np.diff(members) > 0).all()
+
+
+def test_tiles_and_their_ends(monkeypatch):
+    """Bugs: the last tile is left out, no margin between tiles, the error of other rows."""
+    monkeypatch.setattr(attention, "TILE", 16)
+    monkeypatch.setattr(attention, "BLOCK", 2**8)
+    for seed in range(16):
+        rng = np.random.default_rng(seed)
+        n = int(rng.integers(17, 30))
+        Z = rng.normal(size=(n, 5)) * 10.0 ** rng.integers(-6, 7, (n, 1) if seed % 2 else (1, 1))
+        Z = np.concatenate([Z, np.nextafter(Z[-4:], rng.choice([-9, 9], (4, 5))), Z[:2]])
+        if seed % 3 == 0:
+            Z = Z[np.argsort((Z * Z).sum(1))]  # the farthest in the last tile
+        expected = oracle.attention_sets(Z)
+        assert as_sets(attention_sets(Z)) == expected and follow(Z).tolist() == [min(C) for C in expected]
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_a_route_in_the_plane_where_normals_are_steep(seed, no_size_is_small):
+    """Bugs of the seam, of the edge behind, of normals that A turns by cancellation: ill-conditioned A, edges straight down."""
+    rng = np.random.default_rng(seed)
+    for k in range(25):
+        U = np.linalg.qr(rng.normal(size=(2, 2)))[0]
+        A = U * 10.0 ** rng.uniform(-7, 1, 2) @ U.T if k % 3 else None
+        A = A if A is None else (A + A.T) / 2
+        Z = rng.normal(size=(14, 2))
+        Z[:4, 1] = Z[:, 1].min() - 1  # an edge at the bottom: its normal is straight down
+        Z[4:7] = Z[:3] + np.spacing(Z[:3]) * rng.integers(-2, 3, (3, 2))
+        extra = (
+            -np.outer(rng.uniform(0.1, 2, 4), [0, 1])
+            if A is None
+            else np.linalg.solve(A, -np.outer([0, 1], rng.uniform(0.1, 2, 4))).T
+        )
+        Z = np.concatenate([Z, extra + np.spacing(1.0) * rng.integers(-2, 3, (4, 2))])
+        expected = oracle.attention_sets(Z, A)
+        assert as_sets(attention_sets(Z, A)) == expected, k
+
+
+# What goes in stays, what comes out is its own
+
+
+def test_nothing_is_changed_and_nothing_is_shared():
+    """Bugs: an argument changed in place, a result that is a view of an argument, or of another result."""
+    Z, A = np.array([[1.0, 0], [2, 1], [2, -1], [2, 1]]), np.array([[2.0, 0.5], [0.5, 1]])
+    hidden = np.array([True, True, True, False])
+    for numbers in (lambda X: X.copy(), inputs.rationals):
+        X, B, mask = numbers(Z), numbers(A), hidden.copy()
+        alpha = numbers(np.array([1.0, 2]))
+        before = [x.copy() for x in (X, B, mask, alpha)]
+        end = limit(X, alpha, B)
+        results = [
+            step(X, alpha[0], B, mask=mask),
+            step(X[:1], alpha[0]),
+            simulate(X, alpha, 0, B, mask=mask).tokens,
+            simulate(X, alpha, 3, B, mask=mask).tokens,
+            attention_sets(X, B, mask=mask),
+            follow(X, B, mask=mask),
+            end.tokens,
+            end.leaders,
+            end.born,
+            end.follows,
+            end.at(0),
+            end.at(1),
+            end.at(5),
+            limit(X[:1], 1).tokens,
+            limit(X[:1], 1).at(0),
+            half_space(X[0]).normal,
+            half_space(X[0], B).normal,
+            project(X[0], X[1:], B),
+            project(X[1], X[1:2]),
+            cluster_points(X, B).points,
+            vary(X, [], mask=mask),
+            vary(X, Layer(alpha[0], B), mask=mask),
+        ]
+        for k, result in enumerate(results):
+            assert not any(np.shares_memory(result, x) for x in (X, B, mask, alpha)), k
+            assert not any(np.shares_memory(result, other) for other in results[:k]), k
+        for x, y in zip((X, B, mask, alpha), before, strict=True):
+            assert (x == y).all()
+    singular = exact([[1, 1, 0], [1, 1, 0], [0, 0, 1]])
+    kept = singular.copy()
+    with pytest.raises(ValueError, match="not positive definite"):
+        step(exact([[1, 0, 0]]), 1, singular)
+    assert (singular == kept).all()
+
+
+# Copies
+
+
+def test_copies_count_in_a_mean_and_lead_once():
+    """Bugs: copies once in a mean; the last of them leads; names of distinct tokens for names of tokens."""
+    Z = exact([[5, 5], [0, 0], [3, 1], [3, 1], [3, 1], [3, -1], [5, 5], [-1, 0]])
+    path = simulate(Z, Fraction(1), 2)
+    assert [list(z) for z in path.tokens[1].tolist()] == oracle.step(Z, 1)
+    end = limit(Z, Fraction(1))
+    assert end.leaders.tolist() == oracle.leaders([np.array(X, object) for X in _long(Z)])
+    assert all((Z[i] != Z[:i]).any(-1).all() for i in end.leaders)
+
+
+def _long(Z):
+    path = [Z]
+    for _ in range(8):
+        path.append(np.array(oracle.step(path[-1], 1), object))
+    return path
+
+
+def test_merged_followers_do_not_lead():
+    """Bugs: a follower that floats have merged with its leader, or with another follower, is a leader."""
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        Z = rng.normal(size=(12, 2))
+        Z[3:6] = Z[2] * (1 - 1e-3 * np.arange(1, 4))[:, None]
+        path = simulate(Z, 9.0, 60)
+        assert path.leaders(60).tolist() == limit(Z, 9.0).leaders.tolist()
+        assert len(np.unique(path.tokens[-1], axis=0)) < 12
+
+
+# Definiteness
+
+
+def pivots(A):
+    """All pivots of exact elimination are positive: by determinants of leading minors, on fractions."""
+    A = [[Fraction(x) for x in row] for row in A]
+    for k in range(len(A)):
+        if A[k][k] <= 0:
+            return False
+        for i in range(k + 1, len(A)):
+            share = A[i][k] / A[k][k]
+            A[i] = [x - share * y for x, y in zip(A[i], A[k], strict=True)]
+    return True
+
+
+def test_definiteness_near_0_is_decided_exactly():
+    """Bugs: eigenvalues in floats decide, or decide 100 times nearer to 0; a pivot of 0 passes; float matrices, too."""
+    both = set()
+    for seed in range(250):
+        rng = np.random.default_rng(seed)
+        d = int(rng.integers(2, 7))
+        R = rng.integers(-9, 10, (d - 1, d)).astype(float)
+        A = R.T @ R * float(rng.choice([1, 2.0**-30, 2.0**700]))
+        A[-1, -1] += np.spacing(A[-1, -1]) * rng.integers(-3, 4)
+        Z = np.ones((1, d))
+        true = pivots(A)
+        try:
+            assert (inputs.matrix(A, Z) == A).all() and true, seed
+        except ValueError as error:
+            assert "not positive definite" in str(error) and not true, seed
+        both.add(true)
+    assert both == {True, False}
+
+
+def test_rows_that_share_a_sum():
+    """Bugs: one coordinate decides whether rows are equal; order of appearance; the first or last of equal sums forgotten."""
+    for seed in range(300):
+        rng = np.random.default_rng(seed)
+        d = int(rng.integers(1, 4))
+        X = rng.integers(-1, 2, (int(rng.integers(1, 12)), d)).astype(float)
+        if seed % 2:
+            X = X + rng.choice([0, 1e-17, 1e17], (1, d))
+        first, of = inputs.distinct(X)
+        seen = list(dict.fromkeys(map(tuple, X)))
+        assert [tuple(X[i]) for i in first] == seen and of.tolist() == [seen.index(tuple(x)) for x in X]
+        assert [int(i) for i in first] == [next(i for i, x in enumerate(X) if tuple(x) == z) for z in seen]
+
+
+# Projections
+
+
+def test_a_projection_returns_to_the_hull():
+    """Bugs: a step that leaves the hull, or that goes as far as the last point allows; points without weight that stay."""
+    for seed in range(120):
+        rng = np.random.default_rng(seed)
+        d, m = int(rng.integers(2, 4)), int(rng.integers(2, 9))
+        V, x = exact(rng.integers(-4, 5, (m, d))), exact([rng.integers(-6, 7, d)])[0]
+        M = rng.integers(-2, 3, (d, d))
+        A = exact(M.T @ M + np.eye(d, dtype=int)) if seed % 2 else None
+        y = project(x, V, A)
+        B = exact(np.eye(d, dtype=int)) if A is None else A
+        # the nearest point, and no other: <A (x - y), v - y> <= 0 for all v; and y is in the hull, by its own projection
+        assert ((V - y) @ (B @ (x - y)) <= 0).all()
+        assert (project(y, V, A) == y).all()
+        if d == 2:
+            assert oracle.in_hull(y, V)
+        for u in product(range(-2, 3), repeat=d):
+            assert (V @ np.array(u)).min() <= y @ np.array(u) <= (V @ np.array(u)).max()
