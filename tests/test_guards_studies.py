@@ -9,10 +9,11 @@ import pytest
 torch = pytest.importorskip("torch", reason="studies need torch")
 pytest.importorskip("distributed", reason="studies need dask.distributed")
 
+import chores  # noqa: E402
 from test_studies import a_model  # noqa: E402
 
 from benchmarks import provenance  # noqa: E402
-from hmlib import HardmaxClassifier, leaders, limit, settled, vary  # noqa: E402
+from hmlib import HardmaxClassifier, files, leaders, limit, settled, vary  # noqa: E402
 from hmlib.reviews import Reviews  # noqa: E402
 from hmlib.variations import Layer  # noqa: E402
 from studies import graph, measures, models, statistics, texts, variations  # noqa: E402
@@ -468,7 +469,7 @@ def test_results_are_whole_or_as_they_were(tmp_path, monkeypatch):
     def fails(*args):
         raise OSError("the disk is full")
 
-    monkeypatch.setattr(provenance.os, "replace", fails)
+    monkeypatch.setattr(files.os, "replace", fails)
     with pytest.raises(OSError, match="the disk is full"):
         provenance.write_whole(file, b"something else")
     assert json.loads(file.read_text()) == {"a": 1, "b": 3}
@@ -487,34 +488,44 @@ def test_a_commit_says_that_there_are_changes(monkeypatch):
     assert provenance.commit() == "abc+changes"
 
 
-def test_a_tasks_facts_come_after_its_arrays(tmp_path, monkeypatch):
+def test_facts_come_after_their_arrays(tmp_path, monkeypatch):
     """Bug: facts that are there before the arrays, of a task that was killed between the two."""
     order = []
-    monkeypatch.setattr(graph, "write_whole", lambda path, content: order.append(path.suffix))
-    graph.Shelf(tmp_path).put("x", "key", "abc", {}, {})
-    assert order == [".safetensors", ".json"]
+    monkeypatch.setattr(files, "write_whole", lambda path, content: order.append(str(path).split(".")[-1]))
+    files.write_sealed(tmp_path / "x", {}, {})
+    assert order == ["safetensors", "json"]
 
 
 def test_a_shelf_believes_its_own_alone(tmp_path):
-    """Bugs: another's result, or damaged arrays, are taken."""
-    shelf = graph.Shelf(tmp_path)
-    assert shelf.put("x", "key", "abc", {"a": 1}, {"t": torch.ones(2)})[0] == {"a": 1, "commit": "abc"}
-    assert shelf.get("x", "another") is None
-    shelf.put("y", "key", "abc", {}, {"t": torch.zeros(2)})
-    (tmp_path / "done/y.safetensors").replace(tmp_path / "done/x.safetensors")
-    assert shelf.get("x", "key") is None
+    """Bugs: another's result, or damaged arrays, are taken; what other code has made is taken for its own."""
+    shelf, key = graph.Shelf(tmp_path), graph.Key("asked", "code")
+    assert shelf.put("x", key, "abc", {"a": 1}, {"t": torch.ones(2)})[0] == {"a": 1, "commit": "abc"}
+    (found, arrays), same = shelf.get("x", key)
+    assert found == {"a": 1, "commit": "abc"} and same and arrays["t"].tolist() == [1, 1]
+    assert shelf.get("x", graph.Key("another", "code")) is None
+    (found, _), same = shelf.get("x", graph.Key("asked", "changed"))
+    assert found["commit"] == "abc (its code has changed since)" and not same
+    shelf.put("y", key, "abc", {}, {"t": torch.zeros(2)})
+    (tmp_path / "y.safetensors").replace(tmp_path / "x.safetensors")
+    assert shelf.get("x", key) is None
+    shelf.put("x", key, "abc", {"a": 1}, {})
+    (tmp_path / "x.json").write_text((tmp_path / "x.json").read_text().replace('"a": 1', '"a": 2'))
+    assert shelf.get("x", key) is None
 
 
 def test_a_key_is_of_all_that_a_task_needs():
-    """Bugs: a key without the function, the arguments, or what the needed tasks are made of."""
+    """Bugs: a key without the function, the arguments, the code, or what the needed tasks are made of."""
 
-    def key(run=print, value=1, below=1):
-        tasks = [graph.Task("one", print, {"x": below}), graph.Task("two", run, {"y": value}, {"one": "one"})]
+    def key(run=chores.total, value=1, below=1, needed=chores.constant):
+        tasks = [graph.Task("one", needed, {"x": below}), graph.Task("two", run, {"y": value}, {"one": "one"})]
         return graph.keys(tasks)["two"]
 
-    assert len({key(), key(run=len), key(value=2), key(below=2)}) == 4
-    other = [graph.Task("one", print, {"x": 1}), graph.Task("zero", print, {"x": 1})]
-    assert len({graph.keys([*other, graph.Task("two", print, {}, {name: "one"})])["two"] for name in ("a", "b")}) == 2
+    keys = [key(), key(run=chores.trained), key(value=2), key(below=2), key(needed=chores.broken)]
+    assert len({k.asked for k in keys}) == 5
+    assert keys[0].code == keys[2].code == keys[3].code and len({k.code for k in keys}) == 3
+    other = [graph.Task("one", chores.constant, {"x": 1})]
+    by_name = [graph.keys([*other, graph.Task("two", chores.total, {}, {name: "one"})])["two"] for name in ("a", "b")]
+    assert by_name[0].asked != by_name[1].asked
 
 
 def test_what_is_needed_is_wanted_at_any_depth():

@@ -2,6 +2,7 @@
 
 import importlib.util
 import json
+import re
 import subprocess
 import sys
 import tomllib
@@ -90,19 +91,22 @@ def test_systematic_mutants(mutate):
     assert {(old, new) for _, old, new in mutate.in_javascript(page)} == {(" < ", " <= "), ("2n", "3n"), ("2n", "1n")}
 
 
+WRITE = """import json
+def provenance(command, data, seeds): return {"command": command}
+def write_whole(path, content): path.parent.mkdir(exist_ok=True), path.write_bytes(content)
+def write(result, path): write_whole(path, json.dumps(result).encode())
+"""
+
+
 def test_a_mutant_is_killed_and_another_survives(tmp_path):
     """The tool as it is used, on a project of one function; a proof that is wrong, and a text that is gone, are errors."""
-    for name in ("tools/mutate.py", "benchmarks/provenance.py", "benchmarks/__init__.py"):
-        if (ROOT / name).exists():
-            (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-            (tmp_path / name).write_text((ROOT / name).read_text())
     tool = tmp_path / "tools/mutate.py"
-    tool.write_text(
-        tool.read_text().replace("scipy.optimize", "json #", 1).replace("PRELOADED +=", "PRELOADED = 'json'  #")
-    )
+    tool.parent.mkdir()
+    tool.write_text(re.sub(r"(?m)^PRELOADED \+?=.*", 'PRELOADED = "json"', (ROOT / "tools/mutate.py").read_text()))
     files = {
         "hmlib/__init__.py": "def larger(x, y):\n    return x if x > y else y\n\n\nSIZE = 3\n",
         "tests/test_larger.py": "from hmlib import larger\n\n\ndef test_larger():\n    assert larger(1, 2) == 2\n",
+        "benchmarks/provenance.py": WRITE,
         "pyproject.toml": "[tool.pytest.ini_options]\npythonpath = ['tests']\n",
     }
     list_of = 'file = "hmlib/__init__.py"\ntests = ["tests/test_larger.py"]\n'
