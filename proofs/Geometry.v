@@ -28,6 +28,10 @@ Lemma scoreNr x y : score A x (- y) = - score A x y.
 Proof. by rewrite -scaleN1r scoreZr mulN1r. Qed.
 Lemma scoreNl x y : score A (- x) y = - score A x y.
 Proof. by rewrite -scaleN1r scoreZl mulN1r. Qed.
+Lemma scoreBr x y z : score A x (y - z) = score A x y - score A x z.
+Proof. by rewrite scoreDr scoreNr. Qed.
+Lemma scoreBl x y z : score A (x - y) z = score A x z - score A y z.
+Proof. by rewrite scoreDl scoreNl. Qed.
 Lemma score0r x : score A x 0 = 0.
 Proof. by rewrite -(scale0r 0) scoreZr mul0r. Qed.
 Lemma score0l x : score A 0 x = 0.
@@ -58,6 +62,15 @@ Qed.
 
 Lemma score_gt0 x : (0 < score A x x) = (x != 0).
 Proof. by rewrite lt_def score_ge0 score_eq0 andbT. Qed.
+
+Lemma length_sum x y : score A (x + y) (x + y) = score A x x + 2%:R * score A x y + score A y y.
+Proof. by rewrite !score_lin (scoreC y x); ring. Qed.
+
+Lemma score_half x y : score A x y <= (score A x x + score A y y) / 2%:R.
+Proof.
+have := score_ge0 (x - y); rewrite length_sum !score_lin opprK mulrN addrAC subr_ge0.
+by rewrite ler_pdivl_mulr ?ltr0n // mulrC.
+Qed.
 
 End Score.
 
@@ -193,9 +206,7 @@ Proof. by move/attendsP/(_ i); rewrite !score_lin subr_ge0. Qed.
 
 Lemma ahead_is_longer x y : y != x -> 0 <= score A x (y - x) -> score A x x < score A y y.
 Proof.
-move=> yx ge0; rewrite -subr_gt0.
-have -> : score A y y - score A x x = 2%:R * score A x (y - x) + score A (y - x) (y - x).
-  by rewrite !score_lin (scoreC spdA y x); ring.
+move=> yx ge0; rewrite -[in X in _ < X](subrK x y) addrC length_sum // -addrA ltr_addl.
 by rewrite ltr_spaddr ?mulr_ge0 ?ler0n ?score_gt0 // subr_eq0.
 Qed.
 
