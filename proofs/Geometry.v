@@ -80,13 +80,15 @@ Section Means.
 Variables (R : realFieldType) (n d : nat).
 Implicit Types (x y : 'rV[R]_d) (Z : 'I_n -> 'rV[R]_d) (j l : 'I_n) (C : {set 'I_n}).
 
-Definition mean C Z : 'rV[R]_d := #|C|%:R^-1 *: \sum_(j in C) Z j.
+Fact mean_key : unit. Proof. by []. Qed. (* locked: a mean is not to be taken for the product that defines it *)
+Definition mean C Z : 'rV[R]_d := locked_with mean_key (#|C|%:R^-1 *: \sum_(j in C) Z j).
+Lemma meanE C Z : mean C Z = #|C|%:R^-1 *: \sum_(j in C) Z j. Proof. by rewrite /mean unlock. Qed.
 
 Lemma card_neq0 C j : j \in C -> #|C|%:R != 0 :> R.
 Proof. by move=> jC; rewrite pnatr_eq0 -lt0n; apply/card_gt0P; exists j. Qed.
 
 Lemma score_meanr A x C Z : score A x (mean C Z) = #|C|%:R^-1 * \sum_(j in C) score A x (Z j).
-Proof. by rewrite scoreZr score_sumr. Qed.
+Proof. by rewrite meanE scoreZr score_sumr. Qed.
 
 Lemma score_mean_le A x C Z b j0 : j0 \in C -> (forall j, j \in C -> score A x (Z j) <= b) -> score A x (mean C Z) <= b.
 Proof.
@@ -102,17 +104,17 @@ Qed.
 
 Lemma mean_const C Z x j0 : j0 \in C -> (forall j, j \in C -> Z j = x) -> mean C Z = x.
 Proof.
-move=> j0C eq; rewrite /mean (eq_bigr _ eq) sumr_const -scaler_nat scalerA.
+move=> j0C eq; rewrite !meanE (eq_bigr _ eq) sumr_const -scaler_nat scalerA.
 by rewrite mulVf ?scale1r ?(card_neq0 j0C).
 Qed.
 
 Lemma meanD C Z Y (a b : R) : mean C (fun j => a *: Z j + b *: Y j) = a *: mean C Z + b *: mean C Y.
 Proof.
-by rewrite /mean big_split /= -!scaler_sumr scalerDr !scalerA !(mulrC _^-1) -!scalerA.
+by rewrite !meanE big_split /= -!scaler_sumr scalerDr !scalerA !(mulrC _^-1) -!scalerA.
 Qed.
 
 Lemma eq_mean C Z Y : {in C, Z =1 Y} -> mean C Z = mean C Y.
-Proof. by move=> eq; rewrite /mean (eq_bigr _ eq). Qed.
+Proof. by move=> eq; rewrite !meanE (eq_bigr _ eq). Qed.
 
 Lemma mean1 Z i : mean [set i] Z = Z i.
 Proof. by apply: (mean_const (j0 := i)); [rewrite inE | move=> j /set1P ->]. Qed.
@@ -144,7 +146,7 @@ move=> j0C; exists (fun j => (j \in C)%:R / #|C|%:R); split=> [j||].
 - by rewrite divr_ge0 ?ler0n.
 - rewrite -mulr_suml; have -> : \sum_j (j \in C)%:R = #|C|%:R :> R by rewrite -sum1_card natr_sum [RHS]big_mkcond /=; apply: eq_bigr => j _; case: ifP.
   by rewrite mulfV ?(card_neq0 j0C).
-rewrite /mean scaler_sumr big_mkcond /=; apply: eq_bigr => j _.
+rewrite meanE scaler_sumr big_mkcond /=; apply: eq_bigr => j _.
 by case: ifP; rewrite ?mul1r ?mul0r ?scale0r.
 Qed.
 
@@ -252,7 +254,7 @@ Lemma stepE a Z i : 0 < a ->
   step A a Z i = (1 + a)^-1 *: Z i + (1 - (1 + a)^-1) *: mean (attends A Z i) Z.
 Proof.
 move=> a0; have a1 : 1 + a != 0 by rewrite gt_eqF // addr_gt0 // ltr01.
-rewrite /step /mean scalerDr !scalerA; congr (_ + _ *: _).
+rewrite /step meanE scalerDr !scalerA; congr (_ + _ *: _).
 have [j /card_neq0 c0] := attends_nonempty Z i; by field; rewrite a1 c0.
 Qed.
 

@@ -19,6 +19,8 @@ Lemma rate_ge0 : 0 <= (1 + a)^-1. Proof. exact: ltW rate_gt0. Qed.
 Lemma pull_gt0 : 0 < 1 - (1 + a)^-1. Proof. by rewrite subr_gt0 rate_lt1. Qed.
 Lemma pull_ge0 : 0 <= 1 - (1 + a)^-1. Proof. exact: ltW pull_gt0. Qed.
 
+Lemma splitE (q b : R) : q * b + (1 - q) * b = b.
+Proof. by rewrite -mulrDl addrC subrK mul1r. Qed.
 Lemma move_towards d (q : R) (x y : 'rV[R]_d) : q *: x + (1 - q) *: y - x = (1 - q) *: (y - x).
 Proof. by rewrite scalerBr [X in _ = _ - X]scalerBl scale1r opprB addrAC addrC. Qed.
 
@@ -109,7 +111,7 @@ Proof.
 move=> Zb; have zZ : hull Z (z k i) by apply: (@run_hull 0 k); exact: hull_token.
 have half j : score A (z k i) (Z j) <= (score A (z k i) (z k i) + b) / 2%:R.
   by apply: le_trans (score_half spdA _ _) _; rewrite ler_pmul2r ?invr_gt0 ?ltr0n // ler_add2l.
-have := hull_score_le half zZ; rewrite ler_pdivl_mulr ?ltr0n // mulr_natr mulr2n ler_add2l.
+by have := hull_score_le half zZ; rewrite ler_pdivl_mulr ?ltr0n // mulr_natr mulr2n ler_add2l.
 Qed.
 
 (* The sum of all steps is bounded. *)
