@@ -9,12 +9,12 @@ Record numbers := Numbers { T :> Type; zero : T; one : T; add : T -> T -> T; mul
                             le : T -> T -> bool }.
 
 (* What is claimed. *)
-Record certificate (N : numbers) := Certificate {
+Record certificate (X : Type) := Certificate {
   settled_at : nat;            (* the layer at which all tokens have settled *)
   born : seq (option nat);     (* for each token the layer from which it leads, if it does *)
   follows : seq (option nat);  (* for each token the leader where it ends, if there is one *)
-  tokens : seq (seq N);        (* the limit of each token, *)
-  error : N                    (* up to an error of this size in each coordinate *)
+  tokens : seq (seq X);        (* the limit of each token, *)
+  error : X                    (* up to an error of this size in each coordinate *)
 }.
 
 Section Checker.
