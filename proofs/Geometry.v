@@ -212,12 +212,12 @@ move=> yx ge0; rewrite -[in X in _ < X](subrK x y) addrC length_sum // -addrA lt
 by rewrite ltr_spaddr ?mulr_ge0 ?ler0n ?score_gt0 // subr_eq0.
 Qed.
 
-(* lem-longer: whoever is followed is longer. (Also by a token at 0.) *)
+(* lem-longer: whoever is followed is longer. (Also if the follower is at 0.) *)
 Theorem followed_is_longer Z i j :
   j \in attends A Z i -> Z j != Z i -> score A (Z i) (Z i) < score A (Z j) (Z j).
 Proof. by move=> /half_space ahead ji; exact: ahead_is_longer. Qed.
 
-(* ... So a walk along the arrows never comes back: on a path that ends where it began, all tokens are equal. *)
+(* ... so a walk along the arrows never comes back: on a path that ends where it began, all tokens are equal. *)
 Theorem no_cycles Z i (p : seq 'I_n) :
   path (fun j l => l \in attends A Z j) i p -> Z (last i p) = Z i -> forall j, j \in p -> Z j = Z i.
 Proof.
@@ -231,7 +231,7 @@ have li : Z l = Z i.
 by case/orP => [/eqP ->|jp] //; rewrite -li (IH l) // back li.
 Qed.
 
-(* The longest token follows only itself, and its copies. *)
+(* ... and the longest token follows only itself and its copies. *)
 Theorem longest_leads Z i : (forall j, score A (Z j) (Z j) <= score A (Z i) (Z i)) ->
   forall j, j \in attends A Z i -> Z j = Z i.
 Proof.

@@ -114,7 +114,7 @@ have half j : score A (z k i) (Z j) <= (score A (z k i) (z k i) + b) / 2%:R.
 by have := hull_score_le half zZ; rewrite ler_pdivl_mulr ?ltr0n // mulr_natr mulr2n ler_add2l.
 Qed.
 
-(* The sum of all steps is bounded. *)
+(* lem-energy, summed up: the squares of all steps together are bounded. *)
 Theorem energy_sum b k i : (forall j, score A (Z j) (Z j) <= b) ->
   \sum_(l < k) score A (z l.+1 i - z l i) (z l.+1 i - z l i) <= b - score A (Z i) (Z i).
 Proof.

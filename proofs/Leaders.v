@@ -217,7 +217,7 @@ rewrite -[X in X == _]mul1r -w1 mulr_suml -subr_eq0 -sumrB psumr_eq0 => [/allP /
 by rewrite -mulrBr mulr_ge0 // subr_ge0.
 Qed.
 
-(* lem-S-finite: two possible limits with the same face are one. So there are no more than faces. *)
+(* lem-S-finite: two possible limits with the same face are one. *)
 Theorem one_on_a_face s s' : cluster_point A K s -> cluster_point A K s' -> face s = face s' -> s = s'.
 Proof.
 have half t t' : cluster_point A K t -> cluster_point A K t' -> face t = face t' -> score A t' t = score A t' t'.
@@ -229,6 +229,7 @@ move=> Ss Ss' ff; apply/eqP; rewrite -subr_eq0 -(score_eq0 spdA) scoreBr !scoreB
 by rewrite (half s s' Ss Ss' ff) (half s' s Ss' Ss (esym ff)) subrr.
 Qed.
 
+(* ... so there are finitely many. *)
 Theorem finitely_many (L : seq 'rV[R]_d) : uniq L -> (forall s, s \in L -> cluster_point A K s) -> (size L <= 2 ^ m)%N.
 Proof.
 move=> uniqL LS; have <- : #|{: {set 'I_m}}| = (2 ^ m)%N by rewrite -cardsT -powersetT card_powerset cardsT card_ord.

@@ -54,7 +54,7 @@ rewrite /of_Q ler_pdivr_mulr ?of_pos_gt0 // mulrAC ler_pdivl_mulr ?of_pos_gt0 //
 by rewrite -!of_ZM of_Z_le.
 Qed.
 
-(* The theorem about the program that the suite runs. *)
+(* ... over the rational numbers: this is the program that the suite runs. *)
 Theorem rational_certificate_is_sound n d A alphas Z (c : certificate Q) :
   check_rational n d A alphas Z c -> @holds rationals R of_Q n d A alphas Z c.
 Proof. by move=> yes; apply: (certificate_is_sound rationals_are_faithful). Qed.

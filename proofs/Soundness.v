@@ -146,6 +146,7 @@ Definition holds Z (c : certificate N) := let z := run matrix rates (rows Z) in 
         then exists2 w : 'I_n, w = v :> nat /\ nth None (born c) w & z k w = g i
         else forall w : 'I_n, nth None (born c) w -> z k w <> g i].
 
+(* lem-settlement: the certificate is sound. All that it claims holds if the checker says yes. *)
 Theorem certificate_is_sound Z c : check n d A alphas Z c -> holds Z c.
 Proof.
 rewrite /check; set K := settled_at c; set p := path_from _ _ _ _ _ _ _.

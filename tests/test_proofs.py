@@ -1,26 +1,69 @@
 """The formal proofs: compiled, without axioms of our own, and their extracted checker against the one in Python."""
 
+import re
+import shutil
 import subprocess
+import sys
 from dataclasses import replace
 from fractions import Fraction
-from pathlib import Path
 
 import numpy as np
 import pytest
 from certificate import rejected
 from clouds import awkward, generic
 from test_dynamics import EMERGING
+from test_project import BOOK, ROOT, ROWS, tool
 
 from hmlib import limit
 
-PROOFS = Path(__file__).resolve().parent.parent / "proofs"
+PROOFS, formal = ROOT / "proofs", tool("formal")
+
+
+# The book and the statements
+
+
+def test_the_formal_page_is_up_to_date():
+    assert formal.page() == BOOK["formal.md"], "run `make refresh`"
+
+
+def test_every_theorem_is_linked_from_the_map():
+    """A statement of the book that has been checked by the machine says so; so a theorem that disappears is noticed."""
+    for name, (_, label, _) in formal.theorems().items():
+        rows = [row for row in ROWS if f"`{label}`" in row]
+        assert any("`machine-checked <formal-" in row for row in rows), (
+            f"{name}: no row of {label} links to its statement"
+        )
+
+
+def test_whatever_the_book_calls_formal_is_there():
+    texts = [*BOOK.values(), *(path.read_text() for path in (ROOT / "notebooks").glob("*.ipynb"))]
+    linked = {name for text in texts for name in re.findall(r"<formal-(\w+)>", text)}
+    assert len(linked) > 15 and linked - {"model", "checker"} <= set(formal.theorems())
+
+
+def test_axioms_are_seen():
+    """What Coq prints of a proof that is not finished, or rests on more than it may."""
+    assert formal.unexpected("Closed under the global context") == set()
+    planted = "Axioms:\nplanted : forall x : nat,\n          x = x\nboolp.propositional_extensionality\n  : forall P Q"
+    assert formal.unexpected(planted, formal.CLASSICAL) == {"planted"}
+    assert formal.unexpected(planted) == {"planted", "boolp.propositional_extensionality"}
+
+
+# What needs Coq
+
+
+def test_no_theorem_rests_on_more_than_it_may():
+    if not shutil.which("coqc") or not (PROOFS / "Convergence.vo").exists():
+        pytest.skip("no compiled proofs: run `make proofs` (Debian's coq and libcoq-mathcomp-analysis)")
+    done = subprocess.run([sys.executable, ROOT / "tools" / "formal.py"], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
 
 
 @pytest.fixture(scope="module")
 def verdicts():
     """What the extracted checker says of [(end, Z, alpha, A), ...]: bool for each."""
     if not (PROOFS / "checker").exists():
-        pytest.skip("the proofs are not compiled: run `make proofs` (Debian's coq, libcoq-mathcomp-analysis)")
+        pytest.skip("no extracted checker: run `make proofs` (Debian's coq and libcoq-mathcomp-analysis)")
 
     def ask(claims):
         text = "\n".join(written(*claim) for claim in claims)
