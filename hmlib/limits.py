@@ -43,7 +43,7 @@ class Limit:
     def at(self, layer):
         """The tokens of any layer: in closed form from `settled_at` on, simulated before.
 
-        Floats are as close to the truth as `error_bound`, and 7 roundings of the largest coordinate.
+        Floats are off by at most `error_bound` and 7 eps times the largest coordinate.
         """
         Z, rates, A = self._start
         layer, since = inputs.count(layer, "layer"), self.settled_at
