@@ -7,7 +7,8 @@ from types import SimpleNamespace
 import numpy as np
 import oracle
 import pytest
-from clouds import exact, near
+from certificate import rejected
+from clouds import awkward, exact, near
 from test_routes import adversary, as_sets
 
 from hmlib import (
@@ -227,6 +228,21 @@ def test_who_is_forgotten(no_size_is_small):
     run.cloud.Z[6] = [1, 0]
     limits._Run._forget(run)
     assert not run.heard[0, 6]
+
+
+# Ties and zeros that settle
+
+
+def test_when_ties_and_zeros_settle():
+    """Bugs: a condition of their settlement dropped, so that they do so too early, or never, or copies count once."""
+    ties = zeros = 0
+    for seed in range(0, 1000, 6):
+        Z, alpha, A = awkward(seed)
+        end = limit(Z, alpha, A)
+        assert rejected(end, Z, alpha, A) is None, (seed, rejected(end, Z, alpha, A))
+        ties += (end.follows == -1).any()
+        zeros += not Z.any(-1).all()
+    assert ties > 30 and zeros > 20
 
 
 # Masks, batches, and tokens that ask
