@@ -4,7 +4,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 EXTRAS := torch,book,test,study
 
-.PHONY: help book test lab pdf links bench mutants refresh lint lock clean
+.PHONY: help book test lab pdf links bench mutants refresh lint lock proofs clean
 
 help: ## list the commands
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -31,6 +31,7 @@ bench: .venv/installed ## measure the speed of attention and of a training step,
 refresh: .venv/installed ## re-execute the notebooks in place and store what the suite compares with
 	$(BIN)/python tools/refresh_notebooks.py
 	$(BIN)/python tools/source_pages.py
+	$(BIN)/python tools/formal.py --page
 
 mutants: .venv/installed ## put small bugs into the code, one at a time, and see that a test notices; into results/mutants.json
 	$(BIN)/python tools/mutate.py
@@ -44,6 +45,10 @@ lock: ## write requirements.lock anew, from the newest versions that pyproject.t
 	_build/lock/bin/python -m pip install -e ".[$(EXTRAS)]"
 	_build/lock/bin/python -m pip freeze --exclude-editable | sed 's/+[a-z0-9.]*$$//' > _build/requirements.lock
 	mv _build/requirements.lock requirements.lock
+
+proofs: ## check the formal proofs, by Debian's coq and libcoq-mathcomp-analysis
+	$(MAKE) -C proofs
+	$(PYTHON) tools/formal.py
 
 clean: ## remove everything that was built, .venv included
 	rm -rf .venv _build .pytest_cache .hypothesis .ruff_cache *.egg-info

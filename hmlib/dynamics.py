@@ -22,6 +22,7 @@ def step(Z, alpha, A=None, *, mask=None):
     Returns the tokens of the next layer, in the shape of Z; padding stays where it is.
     """
     Z, A, mask = attention.model(Z, A, mask)
+    inputs.summable(Z)
     return advance(Z, _Targets(Z, A, mask).of(Z, once=True), inputs.rate(alpha, Z))
 
 
@@ -41,7 +42,7 @@ def simulate(Z, alpha, layers, A=None, *, mask=None):
     layers      how many layers, >= 0; the other arguments are those of `attention_sets`
     """
     Z, A, mask = attention.model(Z, A, mask)
-    rates, layers = inputs.rates(alpha, Z), inputs.count(layers, "layers")
+    rates, layers = inputs.rates(alpha, inputs.summable(Z)), inputs.count(layers, "layers")
     inputs.room((layers + 1, *Z.shape), 8, "simulate", "Go through fewer layers at a time, or take limit.")
     tokens = np.empty((layers + 1, *Z.shape), Z.dtype)
     tokens[0] = Z

@@ -17,7 +17,7 @@ import numpy as np
 
 EPS = np.finfo(float).eps
 MOST_BYTES = 2**31  # that one array may take; set it higher where there is more memory
-LARGEST = 2.0**1000  # coordinate of a token
+LARGEST = 2.0**1000  # coordinate of a token that moves
 
 
 def cloud(Z, name="Z"):
@@ -31,10 +31,15 @@ def cloud(Z, name="Z"):
         raise ValueError(
             f"{name} has shape {Z.shape}, an empty cloud: expected at least one token of at least one coordinate."
         )
+    return Z
+
+
+def summable(Z):
+    """Z, if its floats are not so large that sums of them may overflow."""
     if Z.dtype != object and max(Z.max(), -Z.min()) > LARGEST:
         raise ValueError(
-            f"{name} has coordinates up to {abs(Z).max():.3g}: expected at most 2^1000, about 1e301, so that sums of tokens are "
-            "floats. Divide all by a power of two, which changes nothing else, or pass Fractions."
+            f"Z has coordinates up to {abs(Z).max():.3g}: expected at most 2^1000, about 1e301, so that sums of tokens "
+            "are floats. Divide all by a power of two, which changes nothing else, or pass Fractions."
         )
     return Z
 

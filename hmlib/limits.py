@@ -104,7 +104,7 @@ def limit(Z, alpha, A=None, *, seconds=20, megabytes=64):
     Z = inputs.cloud(Z)
     if Z.ndim != 2:
         raise ValueError(f"Z has shape {Z.shape}: expected one cloud, (n, d); take the clouds of a batch one by one.")
-    rates, A = inputs.rates(alpha, Z), inputs.matrix(A, Z)
+    rates, A = inputs.rates(alpha, inputs.summable(Z)), inputs.matrix(A, Z)
     seconds, megabytes = inputs.amount(seconds, "seconds"), inputs.amount(megabytes, "megabytes")
     first, of = distinct(Z)
     X, copies = Z if len(first) == len(Z) else Z[first], np.bincount(of)

@@ -12,7 +12,7 @@ from importlib import resources
 
 import numpy as np
 
-from hmlib import attention, geometry, inputs, limits, reviews
+from hmlib import attention, files, geometry, inputs, limits, reviews
 
 with inputs.extra("book"):
     import anywidget
@@ -288,7 +288,7 @@ def write_review_model(model, path):
         raise ValueError(
             f"The model takes {len(text.encode())} bytes: expected at most {MOST_BYTES}. Keep fewer words."
         )
-    inputs.path(path).write_text(text, encoding="utf-8")
+    files.write_whole(inputs.path(path), text)
 
 
 EXAMPLES = (
