@@ -245,6 +245,37 @@ def test_when_ties_and_zeros_settle():
     assert ties > 30 and zeros > 20
 
 
+def test_a_guess_is_called_one():
+    """Bugs: floats taken for exact are sure, what they find is told as known, their bound is that of floats."""
+    Z = np.array([[1, 0.1], [2, -1], [2, -1.000001]])
+    end, truth = limit(Z, 1e10, seconds=0), limit(Z, 1e10)
+    assert truth.certified and truth.follows.tolist() == [2, 2, 2]
+    assert not end.certified and end.settled_at is None and end.error_bound == np.ptp(Z, axis=0).max() == 1.100001
+    assert (
+        end.leaders.tolist() == [2] and end.follows.tolist() == [-1, 2, 2] and end.sure.tolist() == [False, True, True]
+    )
+    Z = np.array([[0.0, 0], [5, 0], [0, 1]])
+    assert limit(Z, 1, seconds=0).error_bound == 5
+
+
+def test_the_bound_of_a_float_run_adds_up():
+    """Bugs: one rounding for all layers; a bound of 0."""
+    deep = 0
+    for seed in range(20):
+        Z = np.random.default_rng(seed).normal(size=(12, 3))
+        end = limit(Z, 0.3)
+        assert end.error_bound == pytest.approx(end.settled_at * rounding.of_layer(Z), rel=1e-9)
+        deep += end.settled_at > 2
+    assert deep > 5
+
+
+def test_who_is_followed_has_its_own_name():
+    """Bug: the number among distinct tokens, not among all."""
+    Z = np.array([[0.5, 0], [0.5, 0], [0.5, 0], [2, 1], [2, 1], [2, -1], [1.9, 0.5]])
+    end = limit(Z, 1)
+    assert end.leaders.tolist() == [3, 5] and end.follows.tolist()[3:] == [3, 3, 5, 3]
+
+
 # Masks, batches, and tokens that ask
 
 
