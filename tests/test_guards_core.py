@@ -7,7 +7,9 @@ from types import SimpleNamespace
 import numpy as np
 import oracle
 import pytest
-from clouds import exact, near
+from certificate import rejected
+from clouds import awkward, exact, near
+from forever import first_change
 from test_routes import adversary, as_sets
 
 from hmlib import (
@@ -15,6 +17,7 @@ from hmlib import (
     attention_sets,
     cluster_points,
     follow,
+    frozen,
     half_space,
     inputs,
     limit,
@@ -227,6 +230,83 @@ def test_who_is_forgotten(no_size_is_small):
     run.cloud.Z[6] = [1, 0]
     limits._Run._forget(run)
     assert not run.heard[0, 6]
+
+
+# Ties and zeros that settle
+
+
+def test_when_ties_and_zeros_settle():
+    """Bugs: a condition of their settlement dropped, so that they do so too early, or never, or copies count once."""
+    ties = zeros = 0
+    for seed in range(0, 1000, 6):
+        Z, alpha, A = awkward(seed)
+        end = limit(Z, alpha, A)
+        assert rejected(end, Z, alpha, A) is None, (seed, rejected(end, Z, alpha, A))
+        ties += (end.follows == -1).any()
+        zeros += not Z.any(-1).all()
+    assert ties > 30 and zeros > 20
+
+
+def test_sets_that_stay_are_those_of_the_criterion():
+    """Bugs of frozen: a condition dropped, copies counted once, a sign, a power or a degree off. By loops on fractions."""
+    stay = change = 0
+    for seed in range(0, 700, 3):
+        rng, (Z, alpha, A) = np.random.default_rng(seed), awkward(seed)
+        Z = np.array(list(dict.fromkeys(map(tuple, Z))), object)[:9]
+        copies = rng.integers(1, 3, len(Z)) if seed % 2 else np.ones(len(Z), int)
+        full = [list(z) for z, k in zip(Z, copies, strict=True) for _ in range(k)]
+        names = np.repeat(np.arange(len(Z)), copies)
+        for _ in range(3):
+            sets = {
+                i: np.unique(names[sorted(C)])
+                for i, C in zip(names.tolist(), oracle.attention_sets(full, A), strict=True)
+            }
+            lead = {i for i in sets if sets[i].tolist() == [i]}
+            X = np.array([full[list(names).index(i)] for i in range(len(Z))], object)
+            found = frozen.for_ever(X, X, {i: C for i, C in sets.items() if i not in lead}, copies, alpha, A)
+            layer, forms = first_change(full, alpha, A)
+            assert (found is not None) == (forms is not None and layer is None), seed
+            if found:
+                M, q = found
+                for i in range(len(Z)):
+                    m, parts = forms[list(names).index(i)]
+                    assert list(M[i]) == list(m)
+                    parts = [list(p) for p in parts] + [[0] * len(m)] * (len(q) - len(parts))
+                    assert [list(x[i]) for x in q] == parts[: len(q)]
+                stay += any(len(C) > 1 for C in sets.values())
+                break
+            change += 1
+            full = oracle.step(full, alpha, A)
+    assert stay > 20 and change > 20
+
+
+def test_a_guess_is_called_one():
+    """Bugs: floats taken for exact are sure, what they find is told as known, their bound is that of floats."""
+    Z = np.array([[1, 0.1], [2, -1], [2, -1.000001]])
+    end, truth = limit(Z, 1e10, seconds=0), limit(Z, 1e10)
+    assert truth.certified and truth.follows.tolist() == [2, 2, 2]
+    assert not end.certified and end.settled_at is None and end.error_bound == np.ptp(Z, axis=0).max() == 1.100001
+    assert (
+        end.leaders.tolist() == [2] and end.follows.tolist() == [-1, 2, 2] and end.sure.tolist() == [False, True, True]
+    )
+
+
+def test_the_bound_of_a_float_run_adds_up():
+    """Bugs: one rounding for all layers; a bound of 0."""
+    deep = 0
+    for seed in range(20):
+        Z = np.random.default_rng(seed).normal(size=(60, 2))
+        end = limit(Z, 0.1)
+        assert end.error_bound == pytest.approx(end.settled_at * rounding.of_layer(Z), rel=1e-9)
+        deep += end.settled_at > 2
+    assert deep > 5
+
+
+def test_who_is_followed_has_its_own_name():
+    """Bug: the number among distinct tokens, not among all."""
+    Z = np.array([[0.5, 0], [0.5, 0], [0.5, 0], [2, 1], [2, 1], [2, -1], [1.9, 0.5]])
+    end = limit(Z, 1)
+    assert end.leaders.tolist() == [3, 5] and end.follows.tolist()[3:] == [3, 3, 5, 3]
 
 
 # Masks, batches, and tokens that ask
