@@ -53,7 +53,8 @@ Fixpoint path_from Z k t : seq (seq (seq N) * seq (seq nat)) :=
   (Z, sets) :: if t is t'.+1 then path_from (layer (rate k) Z sets) k.+1 t' else [::].
 
 (* Token i follows its copies alone, and is the first of them. *)
-Definition alone Z i C := all (fun j => same (token Z j) (token Z i)) C && (i == find (fun j => same (token Z j) (token Z i)) (iota 0 n)).
+Definition alone Z i C := let copy j := same (token Z j) (token Z i) in
+  all copy C && (i == find copy (iota 0 n)).
 
 (* Where each token goes if all have settled, and whether they have. *)
 Definition goals Z sets := mkseq (fun i => average Z (nth [::] sets i)) n.
@@ -64,8 +65,10 @@ Definition all_settled Z sets (G : seq (seq N)) :=
 Definition first_lead (path : seq (seq (seq N) * seq (seq nat))) start i :=
   let k := find (fun layer => alone start i (nth [::] layer.2 i)) path in if k < size path then Some k else None.
 Definition leader_at Z (births : seq (option nat)) g :=
-  let v := find (fun v => isSome (nth None births v) && same (token Z v) g) (iota 0 n) in if v < n then Some v else None.
-Definition near (e : N) x y := all (fun c => le (coordinate x c) (add (coordinate y c) e) && le (coordinate y c) (add (coordinate x c) e)) (iota 0 d).
+  let v := find (fun v => isSome (nth None births v) && same (token Z v) g) (iota 0 n) in
+  if v < n then Some v else None.
+Definition near (e : N) x y :=
+  all (fun c => let a := coordinate x c in let b := coordinate y c in le a (add b e) && le b (add a e)) (iota 0 d).
 
 Definition check Z (c : certificate N) : bool :=
   let path := path_from Z 0 (settled_at c) in

@@ -1,8 +1,8 @@
 (* Chapter 2, the theorem: every token converges to a point of S(K); and with it chapter 3, a leader at every vertex.
 
-   Where the book passes to subsequences, an ultrafilter U on the layers does it once and for all: along it every bounded
-   sequence has a limit, and every choice among finitely many is made. These proofs are over the real numbers, and use
-   the classical axioms of the library of analysis. *)
+   Where the book passes to subsequences, an ultrafilter U on the layers does it once and for all: along it every
+   bounded sequence has a limit, and every choice among finitely many is made. These proofs are over the real numbers,
+   and use the classical axioms of the library of analysis. *)
 From mathcomp Require Import all_ssreflect all_algebra.
 From mathcomp Require Import boolp classical_sets reals topology normedtype.
 From Hardmax Require Import Model Geometry Layers Settlement Leaders.
@@ -276,7 +276,7 @@ Theorem tokens_converge : exists zs : 'I_n -> 'rV[R]_d,
 Proof.
 have [U0 [UU0 late0]] := ultraFilterLemma eventually_filter.
 have [Y limY] := limits_exist UU0.
-have KY : K = hull Y by apply/funext => x; apply/propext; split=> [/(hull_of_limits UU0 late0 limY)|/(hull_of_limits UU0 late0 limY)].
+have KY : K = hull Y by apply/funext => x; apply/propext; split=> /(hull_of_limits UU0 late0 limY).
 (* The finitely many points of S, by their faces. *)
 have /choice [pt ptP] : forall F : {set 'I_n}, exists p, forall s, S s -> face A Y s = F -> s = p.
   move=> F; have [[p [Sp pF]]|no] := pselect (exists p, S p /\ face A Y p = F).
@@ -293,7 +293,8 @@ have one i : exists s, converges (fun k => z k i) s /\ S s.
       exists F, dist (z k i) (pt F) < D / 2%:R /\ dist (z k.+1 i) (pt F) < D / 2%:R.
     apply: from_some_layer_on => U UU late; have [zs lim] := limits_exist UU.
     have Sz := limit_in_S UU late lim i; pose F := face A Y (zs i); have zF := ptP F _ Sz erefl.
-    have close (x : nat -> 'rV[R]_d) : (forall c, x k 0 c @[k --> U] --> zs i 0 c) -> U [set k | dist (x k) (pt F) < D / 2%:R].
+    have close (x : nat -> 'rV[R]_d) : (forall c, x k 0 c @[k --> U] --> zs i 0 c) ->
+        U [set k | dist (x k) (pt F) < D / 2%:R].
       move=> xz; have := cvg_dist UU (s := pt F) xz; rewrite zF dist0.
       move=> /cvgrPdist_lt /(_ _ half0); apply: filterS => k; rewrite sub0r normrN.
       by apply: le_lt_trans; exact: ler_norm.
@@ -309,7 +310,8 @@ have one i : exists s, converges (fun k => z k i) s /\ S s.
     have Sz := limit_in_S UU late lim i; have zF := ptP _ _ Sz erefl; rewrite zF; apply/eqP; apply: contraT => neq.
     have := apart (_, _) neq; rewrite /= -zF leNgt => /negP; case.
     apply: (@le_lt_trans _ _ (D / 2%:R)); last by rewrite ltr_pdivr_mulr ?ltr0n // ltr_pmulr // ltr1n.
-    apply: (cvgr_to_le (cvg_dist UU (s := pt F0) (lim i))); apply: late; exists N => // k /= Nk; exact: ltW (stays k Nk).
+    apply: (cvgr_to_le (cvg_dist UU (s := pt F0) (lim i))); apply: late.
+    by exists N => // k /= Nk; exact: ltW (stays k Nk).
   exists (pt F0); split=> [e e0|]; last by rewrite -(limit _ UU0 late0 Y limY); exact: (limit_in_S UU0 late0 limY i).
   apply: from_some_layer_on => U UU late; have [zs lim] := limits_exist UU.
   apply: filter_forall => c; rewrite -(limit U UU late zs lim).
@@ -321,8 +323,8 @@ have lim i c : z k i 0 c @[k --> U0] --> zs i 0 c.
 by apply/funext => x; apply/propext; split=> /(hull_of_limits UU0 late0 lim).
 Qed.
 
-(* thm-clustering and thm-leaders-vertices. Besides, S is finite, and each of its points the projection of the origin onto
-   a face: that is finitely_many and projection_of_origin, with K = hull zs. *)
+(* thm-clustering, with its leaders. Besides, S is finite, and each of its points the projection of the origin onto a
+   face: that is finitely_many and projection_of_origin, with K = hull zs. *)
 Theorem clustering (i0 : 'I_n) : injective Z -> exists zs : 'I_n -> 'rV[R]_d,
   [/\ (* there is a leader, *) exists i, leader A alpha Z i,
       (* every token converges to a point of S(K), and K is the polytope of these limits, *)

@@ -144,7 +144,7 @@ Lemma hull_mean C Z j0 : j0 \in C -> hull Z (mean C Z).
 Proof.
 move=> j0C; exists (fun j => (j \in C)%:R / #|C|%:R); split=> [j||].
 - by rewrite divr_ge0 ?ler0n.
-- rewrite -mulr_suml; have -> : \sum_j (j \in C)%:R = #|C|%:R :> R by rewrite -sum1_card natr_sum [RHS]big_mkcond /=; apply: eq_bigr => j _; case: ifP.
+- rewrite -mulr_suml -natr_sum -[X in X%:R]big_mkcond /= sum1_card.
   by rewrite mulfV ?(card_neq0 j0C).
 rewrite meanE scaler_sumr big_mkcond /=; apply: eq_bigr => j _.
 by case: ifP; rewrite ?mul1r ?mul0r ?scale0r.

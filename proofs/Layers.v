@@ -1,4 +1,4 @@
-(* Chapter 2, three facts about one layer, and chapter 3, leaders are frozen. *)
+(* Chapter 2, three facts about one layer; and chapter 1, one layer is a step of an optimiser. *)
 From mathcomp Require Import all_ssreflect all_algebra ring.
 From Hardmax Require Import Model Geometry.
 Set Implicit Arguments.
@@ -60,6 +60,19 @@ Qed.
 
 Lemma longer Z i : score A (Z i) (Z i) <= score A (step A a Z i) (step A a Z i).
 Proof. by apply: le_trans (energy Z i); rewrite ler_addl score_ge0. Qed.
+
+(* prop-frank-wolfe: the mean of those that are followed is the best point of the hull in the direction A z, which is the
+   gradient of J(z) = <A z, z> / 2; a layer goes a part of the way to it, and never decreases J. *)
+Theorem frank_wolfe Z i :
+  [/\ hull Z (m Z i), forall x, hull Z x -> score A (Z i) x <= score A (Z i) (m Z i),
+      step A a Z i = Z i + (1 - r) *: (m Z i - Z i) &
+      score A (Z i) (Z i) / 2%:R <= score A (step A a Z i) (step A a Z i) / 2%:R].
+Proof.
+split; last by rewrite ler_pmul2r ?invr_gt0 ?ltr0n // longer.
+- by have [j ij] := attends_nonempty A Z i; exact: hull_mean ij.
+- by move=> x; apply: hull_score_le => j; exact: score_attends.
+by rewrite -step_move addrC subrK.
+Qed.
 
 Lemma step_neq0 Z i : Z i != 0 -> step A a Z i != 0.
 Proof. by rewrite -!(score_gt0 spdA) => /lt_le_trans; apply; exact: longer. Qed.

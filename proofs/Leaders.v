@@ -56,11 +56,13 @@ Theorem leaders_differ k i j : injective Z -> i != j -> z k i != z k j.
 Proof. by move=> injZ; apply: contra => /eqP /(run_injective spdA alpha0 (k := k) injZ) ->. Qed.
 
 (* lem-strict-exposure: no vertex is outdone in its own direction by another. *)
-Theorem strict_exposure k i j : attends A (z k) i = [set i] -> i != j -> score A (z k i) (z k j) < score A (z k i) (z k i).
+Theorem strict_exposure k i j : attends A (z k) i = [set i] -> i != j ->
+  score A (z k i) (z k j) < score A (z k i) (z k i).
 Proof. by move=> ii; rewrite eq_sym; exact: only_itself. Qed.
 
 (* ... and points with that property all lead at once, where they are. *)
-Theorem exposed_points_lead i : (forall j, j != i -> score A (Z i) (Z j) < score A (Z i) (Z i)) -> attends A (z 0%N) i = [set i].
+Theorem exposed_points_lead i : (forall j, j != i -> score A (Z i) (Z j) < score A (Z i) (Z i)) ->
+  attends A (z 0%N) i = [set i].
 Proof.
 move=> less; apply/setP => j; rewrite !inE; apply/forallP/eqP => [all|-> l].
   by apply/eqP; apply: contraT => /less; rewrite ltNge all.
@@ -88,7 +90,8 @@ case: (eqVneq (\sum_(j | j != j0) w j) 0) => [all0|neq0].
   by have /(_ _ jj0) -> := psumr_eq0P (fun j _ => w0 j) all0; rewrite scale0r.
 set q := \sum_(j | j != j0) w j in rest0 rest neq0.
 have q0 : 0 < q by rewrite lt_def neq0.
-have [u uE] : exists u, forall j, u j = if j == j0 then 0 else w j / q by exists (fun j => if j == j0 then 0 else w j / q).
+have [u uE] : exists u, forall j, u j = if j == j0 then 0 else w j / q.
+  by exists (fun j => if j == j0 then 0 else w j / q).
 have u0 : u j0 = 0 by rewrite uE eqxx.
 apply: (extreme _ (\sum_j u j *: Y j) (w j0)); rewrite ?t0 /=.
 - exact: hull_token.
@@ -124,7 +127,9 @@ Hypothesis cvg : forall i, converges (fun k => z k i) (zs i).
 Let alpha0 k : 0 < alpha k. Proof. exact: lt_le_trans (alpha_a k). Qed.
 
 Lemma all_near e : 0 < e -> exists N, forall k, (N <= k)%N -> forall i c, `|z k i 0 c - zs i 0 c| < e.
-Proof. by move=> e0; apply: (eventually_all (P := fun i k => forall c, `|z k i 0 c - zs i 0 c| < e)) => i; exact: cvg. Qed.
+Proof.
+by move=> e0; apply: (eventually_all (P := fun i k => forall c, `|z k i 0 c - zs i 0 c| < e)) => i; exact: cvg.
+Qed.
 
 (* thm-leaders-vertices, second part: at every vertex stands a leader. *)
 Theorem every_vertex_is_taken v : vertex (hull zs) v ->
@@ -182,7 +187,8 @@ have [i0 i0G] : exists i, i \in G.
 have [J JG Jmax] := arg_maxP (fun i => score A (z N i) (z N i)) i0G.
 have {}stay := stay N (leqnn N) (J, attends A (z N) J) JG erefl.
 have only j : j \in attends A (z N) J -> j = J.
-  move=> Jj; apply: (run_injective spdA alpha0 (k := N) injZ); apply/eqP; apply: contraT => /(followed_is_longer spdA Jj).
+  move=> Jj; apply: (run_injective spdA alpha0 (k := N) injZ).
+  apply/eqP; apply: contraT => /(followed_is_longer spdA Jj).
   by rewrite ltNge => /negP; case; apply: Jmax; exact: (subsetP stay).
 have JJ : attends A (z N) J = [set J].
   apply/eqP; rewrite eqEsubset; apply/andP; split; apply/subsetP => j; first by move/only ->; exact: set11.

@@ -37,8 +37,8 @@ Definition limit_hull A alpha Z x := forall k, hull (run A alpha Z k) x.
 (* def-leader: a token that at some layer follows itself alone. *)
 Definition leader A alpha Z i := exists k, attends A (run A alpha Z k) i = [set i].
 
-(* def-leader, its last paragraph: equal tokens count once. Token i leads at layer k if it follows its copies alone and is
-   the first of them. *)
+(* def-leader, its last paragraph: equal tokens count once. Token i leads at layer k if it follows its copies alone and
+   is the first of them. *)
 Definition leads_at A alpha Z k i :=
   (forall j, j \in attends A (run A alpha Z k) i -> Z j = Z i) /\ forall j, Z j = Z i -> (i <= j)%N.
 

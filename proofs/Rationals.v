@@ -8,8 +8,8 @@ Unset Printing Implicit Defensive.
 Import Order.Theory GRing.Theory Num.Theory.
 Local Open Scope ring_scope.
 
-Definition rationals : numbers := @Numbers Q (0 # 1)%Q (1 # 1)%Q (fun x y => Qred (Qplus x y)) (fun x y => Qred (Qmult x y))
-  (fun x => Qred (Qinv x)) Qle_bool.
+Definition rationals : numbers := @Numbers Q (0 # 1)%Q (1 # 1)%Q
+  (fun x y => Qred (Qplus x y)) (fun x y => Qred (Qmult x y)) (fun x => Qred (Qinv x)) Qle_bool.
 
 Definition check_rational : nat -> nat -> seq (seq Q) -> seq Q -> seq (seq Q) -> certificate Q -> bool :=
   @check rationals.

@@ -1,9 +1,9 @@
 (* Chapter 2, settlement: a finite check decides for ever, in closed form. This is what makes a certificate sound.
 
-   The book's lemma settles a token that follows one other, C_i = {v} and C_v = {v}. The version here allows exact ties:
-   a set S of tokens has settled, token i on the point g i, if they follow each other alone, if g i is the mean of what i
-   follows, now (Z) and in the end (g), and if nobody lies farther in the direction of g i than g i itself. That all ties
-   stay ties need not be asked for: no mean of numbers is as large as their upper bound unless all of them are. *)
+   The book's lemma settles a token that follows one other, C_i = {v} and C_v = {v}. The version here allows exact
+   ties: a set S of tokens has settled, token i on the point g i, if they follow each other alone, if g i is the mean of
+   what i follows, now (Z) and in the end (g), and if nobody lies farther in the direction of g i than g i itself. That
+   all ties stay ties need not be asked for: a mean of numbers is their upper bound only if all of them are. *)
 From mathcomp Require Import all_ssreflect all_algebra ring.
 From Hardmax Require Import Model Geometry Layers.
 Set Implicit Arguments.

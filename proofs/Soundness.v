@@ -104,7 +104,8 @@ suff gen p0 : (l <= t)%N -> exists2 Y, nth p0 (path_from n d A alphas Z k t) l =
   rows Y =1 run matrix (fun s => rates (k + s)) (rows Z) l by exact: gen.
 elim: t l Z k => [|t IH] [|l] Z k //=; try by exists Z.
 rewrite ltnS => /(IH l (layer n d (rate alphas k) Z (attention_sets n d A Z)) k.+1) [Y -> eq]; exists Y => // i.
-rewrite eq -[RHS]/(run matrix (fun s => rates (k + s)) (rows Z) (1 + l) i) run_add; apply: eq_run => [s|j]; first by rewrite addSnnS.
+rewrite eq -[RHS]/(run matrix (fun s => rates (k + s)) (rows Z) (1 + l) i) run_add.
+apply: eq_run => [s|j]; first by rewrite addSnnS.
 by rewrite rows_layer /= addn0.
 Qed.
 
@@ -152,7 +153,8 @@ Proof.
 rewrite /check; set K := settled_at c; set p := path_from _ _ _ _ _ _ _.
 have [Y YE Yrun] := path_is_run Z 0 (leqnn K).
 have -> : last (Z, [::]) p = (Y, attention_sets n d A Y) by rewrite -nth_last size_path YE.
-set G := goals _ _ _ _; case/and5P => /(all_nthP (last (zero N) alphas)) pos nonempty /allP settles /allP births /andP [/allP follow /allP near_].
+set G := goals _ _ _ _; case/and5P => /(all_nthP (last (zero N) alphas)) pos nonempty.
+move=> /allP settles /allP births /andP [/allP follow /allP near_].
 have iin i : val i \in iota 0 n by rewrite mem_iota ltn_ord.
 have run_eq l (X : seq (seq N)) : rows X =1 run matrix (fun s => rates (0 + s)) (rows Z) l ->
   rows X =1 run matrix rates (rows Z) l by [].
@@ -175,7 +177,7 @@ have always t i : attends matrix (run matrix rates (rows Z) (K + t)) i = attends
   by have [] := settlement rates0 st t (in_setT i).
 exists g; split.
 - by move=> t i; have := settlement rates0 st t (in_setT i).
-- move=> i e; have := near_ i (iin i) => /allP /(_ (val e)); rewrite mem_iota ltn_ord !(phi_le ok) !phiD // => /(_ isT).
+- move=> i e; have := near_ i (iin i) => /allP /(_ (val e)); rewrite mem_iota ltn_ord /= !(phi_le ok) !phiD // => /(_ isT).
   by rewrite /g !mxE ler_distl andbC ler_subl_addr.
 - have leads l i : (l <= K)%N ->
       leads_at matrix rates (rows Z) l i <-> alone n d Z i (nth [::] (nth (Z, [::]) p l).2 i).

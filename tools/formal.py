@@ -41,6 +41,7 @@ DEFINITIONS = {  # what the statements say beyond Model.v
     "Geometry.v": ["bare_step", "bare_run"],
     "Settlement.v": ["settled"],
     "Leaders.v": ["face"],
+    "Separation.v": ["len"],
     "Soundness.v": ["faithful", "rows", "holds"],
     "Rationals.v": ["rationals", "check_rational"],
 }
@@ -57,7 +58,7 @@ def theorems():
         text = (PROOFS / file).read_text()
         for comment, name in re.findall(r"(?:\(\*((?:(?!\*\)).)*)\*\)\n)?Theorem (\w+)", text, re.S):
             comment = " ".join(comment.split())
-            named = re.match(r"((?:lem|thm)-[\w-]+)[:.,]? ?", comment)
+            named = re.match(r"((?:lem|thm|prop)-[\w-]+)[:.,]? ?", comment)
             if named:
                 label = named[1]
             elif not comment.startswith("... "):
