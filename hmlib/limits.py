@@ -238,12 +238,12 @@ class _Run:
             self.target = cloud.advance(self.target, cloud.rates[min(self.layer, len(cloud.rates) - 1)])
             self.layer += 1
             if cloud.exact and cloud.scale.bit_length() * cloud.Z.size > 8e6 * megabytes:
-                self.why = (
-                    f"the run on whole numbers needs more than {megabytes} megabytes. Pass megabytes=... for more."
-                )
+                self.why = f"the run on whole numbers needs more than {megabytes} megabytes. limit(..., megabytes=...) gives it more."
                 return
             if perf_counter() - began > seconds:
-                self.why = f"the run on whole numbers has taken its {seconds} seconds. Pass seconds=... for more."
+                self.why = (
+                    f"the run on whole numbers has taken its {seconds} seconds. limit(..., seconds=...) gives it more."
+                )
                 return
             if not cloud.exact and (before == cloud.Z).all():
                 break

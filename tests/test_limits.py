@@ -241,6 +241,17 @@ def test_the_millionth_layer():
     np.testing.assert_allclose(end.at(300), simulate(Z, 0.01, 300).tokens[-1], atol=1e-12)
 
 
+def test_a_layer_whose_numbers_are_too_long():
+    """Exact tokens of layer 10^9 have a thousand million digits: refused at once. The last that is taken is right."""
+    Z = np.array([[Fraction(1)], [Fraction(2)]])
+    end = limit(Z, 1)
+    assert 2 - end.at(10**5)[0, 0] == Fraction(1, 2) ** 10**5
+    with pytest.raises(
+        ValueError, match=r"^layer is 1000000000: its exact tokens have too many digits. Pass Z as floats.$"
+    ):
+        end.at(10**9)
+
+
 def test_little_is_computed_for_large_clouds(monkeypatch):
     """10,000 tokens in the plane: far fewer ask than in 20 layers of a simulation."""
     Z, asked, choose = np.random.default_rng(0).normal(size=(10_000, 2)), [], limits.attention.choose
@@ -264,8 +275,11 @@ def test_without_a_certificate_it_says_so():
     Z = [[0, 0], [1, 0], [0, 1]]
     assert limit(Z, 1).certified and limit(Z, 1).why == "" and limit(Z, 1).sure.all()
     for budget, why in (
-        ({"megabytes": 0}, "the run on whole numbers needs more than 0 megabytes. Pass megabytes=... for more."),
-        ({"seconds": 0}, "the run on whole numbers has taken its 0 seconds. Pass seconds=... for more."),
+        (
+            {"megabytes": 0},
+            "the run on whole numbers needs more than 0 megabytes. limit(..., megabytes=...) gives it more.",
+        ),
+        ({"seconds": 0}, "the run on whole numbers has taken its 0 seconds. limit(..., seconds=...) gives it more."),
     ):
         end = limit(Z, 1, **budget)
         assert not end.certified and end.settled_at is None and end.error_bound == 1
