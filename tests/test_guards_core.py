@@ -389,6 +389,25 @@ def test_tiles_and_their_ends(monkeypatch):
         assert as_sets(attention_sets(Z)) == expected and follow(Z).tolist() == [min(C) for C in expected]
 
 
+def test_ties_across_tiles(monkeypatch):
+    """Bug: whoever stands in two tiles, the last of which begins again, is twice in a tie, and twice in its mean."""
+    monkeypatch.setattr(attention, "TILE", 16)
+    for seed in range(12):
+        Z = np.random.default_rng(seed).integers(-1, 2, (18 + seed % 4, 5)).astype(float)
+        expected, asking = oracle.attention_sets(Z), np.arange(len(Z))
+        for i, C in sets_of(attention.choose(Z[None], None), asking).items():
+            assert C == (expected[i] if len({tuple(Z[j]) for j in expected[i]}) > 1 else {min(expected[i])})
+        for _, members in attention.choose(Z[None], None)[1]:
+            assert (np.diff(members) > 0).all()
+
+
+@pytest.mark.parametrize("d", [1, 2, 3, 5])
+def test_nothing_but_zeros(d, no_size_is_small):
+    """Bug: copies of 0 are a tie of different values, so that nobody leads."""
+    assert attention.choose(np.zeros((1, 9, d)), None)[1] == []
+    assert simulate(np.zeros((9, d)), 1, 2).leaders(1).tolist() == [0]
+
+
 @pytest.mark.parametrize("seed", range(12))
 def test_a_route_in_the_plane_where_normals_are_steep(seed, no_size_is_small):
     """Bugs of the seam, of the edge behind, of normals that A turns by cancellation: ill-conditioned A, edges straight down."""
