@@ -449,11 +449,12 @@ def score(rows):
 def store(rows, command):
     """results/mutants.json, and a table to read, results/mutants.md."""
     sys.path.insert(0, str(ROOT))
-    from benchmarks.provenance import provenance, write, write_whole
+    from benchmarks.provenance import provenance, write
+    from hmlib.files import write_whole
 
     result = {"score": round(score(rows), 4), "files": counts(rows), "mutants": rows}
     write(result | {"provenance": provenance(command, None, [SEED])}, ROOT / "results" / "mutants.json")
-    write_whole(ROOT / "results" / "mutants.md", table(rows).encode())
+    write_whole(ROOT / "results" / "mutants.md", table(rows))
 
 
 def counts(rows):
