@@ -29,6 +29,7 @@ from hmlib import (
     step,
     vary,
 )
+from hmlib.geometry import separation_radius
 from hmlib.variations import Layer
 
 EPS, S = Fraction(rounding.EPS), Fraction(rounding.SMALLEST)
@@ -599,3 +600,16 @@ def test_a_projection_returns_to_the_hull():
             assert oracle.in_hull(y, V)
         for u in product(range(-2, 3), repeat=d):
             assert (V @ np.array(u)).min() <= y @ np.array(u) <= (V @ np.array(u)).max()
+
+
+def test_a_half_space_looks_through_its_matrix():
+    """Bug: the normal is z, not A z."""
+    H = half_space([1, -1], A=[[2, 1], [1, 1]])
+    assert H.normal.tolist() == [1, 0] and H.offset == 1
+    assert H.contains([[1, 5], [0.5, -9]]).tolist() == [True, False]
+
+
+def test_what_is_not_separated_is_refused():
+    """Bug: a point as far as s in its own direction gets a radius of 0."""
+    with pytest.raises(ValueError, match="is not separated from"):
+        separation_radius([1.0, 0.0], [[1.0, 2.0]])
