@@ -19,7 +19,10 @@ MOST_LAYERS = 20_000  # that are looked at, one by one, before it is left open w
 
 
 def for_ever(Z, goals, sets, copies, alpha, A=None):
-    """(M, q) if all sets stay as they are, else None; also for a token that moves and is in its own set of several.
+    """(M, q) if all sets stay as they are, else None.
+
+    For a token in its own set the mean is that of the others: right if it is at rest, and else its gap to itself, in the
+    mean over those others <A z_i, r^t (Q - q)> with q of higher degree than their Q, is not 0 for ever.
 
     Z       tokens at a layer from which on alpha is the same, (n, d)
     goals   where those go who have settled, (n, d)
@@ -32,8 +35,6 @@ def for_ever(Z, goals, sets, copies, alpha, A=None):
         others = sets[i][sets[i] != i]
         weights = copies[others].astype(object) * Fraction(1, int(copies[others].sum()))
         M[i], after = weights @ M[others], [alpha * (weights @ x[others]) for x in q]
-        if len(others) < len(sets[i]) and ((M[i] != Z[i]).any() or any(x.any() for x in after)):
-            return None
         if after[-1].any():
             q.append(np.zeros_like(Z))
         for x, new in zip(q, [Z[i] - M[i], *after], strict=False):
@@ -42,8 +43,8 @@ def for_ever(Z, goals, sets, copies, alpha, A=None):
     for i, members in sets.items():
         gaps = gaps_of(i, members[members != i][0], M, q, A)
         for x in range(len(Z)):
-            gap = {term: c[x] for term, c in gaps.items() if c[x]}
-            if bool(gap) == (x in members) or (gap and not positive(gap, r)):
+            gap = {term: c[x] for term, c in gaps.items() if c[x]}  # at t = 0 it is 0 for x in C_i alone
+            if gap and not positive(gap, r):
                 return None
     return M, q
 

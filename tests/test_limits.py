@@ -154,6 +154,24 @@ def test_floats_that_merge_are_no_copies(Z, alpha, wrong):
     assert rejected(replace(end, **claim), Z, alpha) is not None
 
 
+@pytest.mark.parametrize(
+    "Z",
+    [
+        [[-1.1665648929526231, 1.7368196929327366], [-1.375, 1.625], [-1.125, -1.0], [-2.125, 1.0], [0.75, -0.125]],
+        [
+            [0.4127304357915555, -0.9993239842012401],
+            *([-0.5, -1.125], [2.125, 0.0], [0.75, -0.875], [-1.25, 0.625], [-2.25, 1.5], [-2.125, -1.375]),
+        ],
+    ],
+)
+def test_a_choice_that_blur_leaves_open_is_open(Z):
+    """Found by bisection: at layer 1 token 0 nearly looks at two. Floats that go on with their mean end with a certificate
+    of other leaders."""
+    end, truth = limit(Z, 0.5), limit(inputs.rationals(np.array(Z)), Fraction(1, 2))
+    for name in ("leaders", "born", "follows", "settled_at", "certified"):
+        assert np.array_equal(getattr(end, name), getattr(truth, name)), name
+
+
 def test_ties_whose_mean_moves():
     """Five tokens: from layer 1 on the last follows two whose mean moves, for ever."""
     Z = np.array(MOVING) * Fraction(1)
