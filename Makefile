@@ -32,6 +32,7 @@ refresh: .venv/installed ## re-execute the notebooks in place and store what the
 	$(BIN)/python tools/refresh_notebooks.py
 	$(BIN)/python tools/source_pages.py
 	$(BIN)/python tools/formal.py --page
+	$(BIN)/python tools/metadata.py
 
 mutants: .venv/installed ## put small bugs into the code, one at a time, and see that a test notices; into results/mutants.json
 	$(BIN)/python tools/mutate.py

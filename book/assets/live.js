@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Live figures without a kernel. A page of the book carries the state of its anywidgets, their code included, as
 // Jupyter stores it; this draws them where they were displayed. What other widgets would draw is left to JupyterLab.
 (async () => {
