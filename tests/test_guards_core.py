@@ -296,7 +296,7 @@ def test_sets_that_stay_are_those_of_the_criterion():
     assert stay > 20 and change > 20
 
 
-def test_positive_for_ever():
+def test_a_gap_that_is_0_once_is_not_positive():
     """Bug: a gap that is 0 at some layer is taken for positive. Sums of c binom(t, k) 2^(-p t), as {(p, k): c}."""
     half = Fraction(1, 2)
     assert frozen.positive({(0, 0): Fraction(51, 100), (1, 1): Fraction(-1)}, half)  # t / 2^t is at most a half

@@ -51,7 +51,7 @@ def pages():
 
 
 def page(head, paths, wanted):
-    parts = [head]
+    parts, seen = [head], {}
     for path in paths:
         folder = path.parent.name
         tree = ast.parse(path.read_text())
@@ -61,6 +61,11 @@ def page(head, paths, wanted):
                 label = f"code-{node.name}" if folder == "hmlib" else node.name
                 label = f"{label.lower()}-class" if isinstance(node, ast.ClassDef) else label
                 if wanted(node.name, label):
+                    if label in seen:
+                        raise ValueError(
+                            f"{label} stands in {seen[label]} and in {path.name}: a page needs one name for one thing."
+                        )
+                    seen[label] = path.name
                     shown += ["", f"```{{literalinclude}} ../{folder}/{path.name}", f":pyobject: {node.name}"]
                     shown += [f":name: {label}", f":caption: {node.name}", "```"]
         if shown:
