@@ -13,7 +13,9 @@ os.environ |= {
 }
 
 # The same examples on every run. HYPOTHESIS_PROFILE=search looks for new ones.
-hypothesis.settings.register_profile("repeat", derandomize=True, deadline=None, database=None)
+hypothesis.settings.register_profile(
+    "repeat", derandomize=True, deadline=None, database=None
+)
 hypothesis.settings.register_profile("search", deadline=None, max_examples=2000)
 hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeat"))
 

@@ -25,7 +25,11 @@ from benchmarks.provenance import ROOT, merge, provenance
 
 ALPHA = 1.0
 SCALE = 1e6  # of the scores under the softmax
-LARGEST = {"loop": 20_000, "dense": 20_000, "sdpa": 20_000}  # n up to which these are measured
+LARGEST = {
+    "loop": 20_000,
+    "dense": 20_000,
+    "sdpa": 20_000,
+}  # n up to which these are measured
 SIZES = (100, 1000, 10_000, 100_000, 1_000_000)
 REACH = {  # what was promised: (at least or at most, how much)
     "layer, n = 10^4, d = 2: loop / ours": (">=", 250),
@@ -107,9 +111,14 @@ def layers(rng, dims, sizes, repetitions):
     for d in dims:
         for n in sizes:
             Z, C = rng.normal(size=(2, n, d))
-            ways = {"ours": lambda Z=Z: ours(Z), "memory": lambda Z=Z, C=C: memory(Z, C)}
+            ways = {
+                "ours": lambda Z=Z: ours(Z),
+                "memory": lambda Z=Z, C=C: memory(Z, C),
+            }
             ways |= {
-                way.__name__: lambda Z=Z, way=way: way(Z) for way in (loop, dense, sdpa) if n <= LARGEST[way.__name__]
+                way.__name__: lambda Z=Z, way=way: way(Z)
+                for way in (loop, dense, sdpa)
+                if n <= LARGEST[way.__name__]
             }
             few = max(3, repetitions // 3) if n * n > 10**7 else repetitions
             yield {"d": d, "n": n} | {"seconds": seconds(few, **ways)}
@@ -119,14 +128,20 @@ def limits(rng, sizes, repetitions):
     """The limit of Gaussian tokens in the plane, against one layer."""
     for n in sizes:
         Z = rng.normal(size=(n, 2))
-        taken = seconds(max(3, repetitions // 3), layer=lambda Z=Z: ours(Z), limit=lambda Z=Z: hmlib.limit(Z, ALPHA))
+        taken = seconds(
+            max(3, repetitions // 3),
+            layer=lambda Z=Z: ours(Z),
+            limit=lambda Z=Z: hmlib.limit(Z, ALPHA),
+        )
         end = hmlib.limit(Z, ALPHA)
         yield {
             "n": n,
             "seconds": taken,
             "certified": end.certified,
             "settled_at": end.settled_at,
-            "peak_over_input": round(peak(lambda Z=Z: hmlib.limit(Z, ALPHA)) / Z.nbytes, 2),
+            "peak_over_input": round(
+                peak(lambda Z=Z: hmlib.limit(Z, ALPHA)) / Z.nbytes, 2
+            ),
         }
 
 
@@ -140,9 +155,17 @@ def batches(rng, dims, sequences, tokens, depth, repetitions, looped=20):
                 for _ in range(depth):
                     X = loop(X)
 
-        taken = seconds(repetitions, ours=lambda Z=Z: hmlib.simulate(Z, ALPHA, depth), loop=by_loop)
+        taken = seconds(
+            repetitions, ours=lambda Z=Z: hmlib.simulate(Z, ALPHA, depth), loop=by_loop
+        )
         taken["loop"] *= sequences / looped
-        yield {"d": d, "sequences": sequences, "tokens": tokens, "layers": depth, "seconds": taken}
+        yield {
+            "d": d,
+            "sequences": sequences,
+            "tokens": tokens,
+            "layers": depth,
+            "seconds": taken,
+        }
 
 
 def imports(repetitions):
@@ -155,23 +178,40 @@ def imports(repetitions):
         numpy=lambda: start("import numpy"),
         hmlib=lambda: start("import hmlib"),
     )
-    return {"seconds": bare, "without_python": (bare["hmlib"] - bare["python"]) / (bare["numpy"] - bare["python"])}
+    return {
+        "seconds": bare,
+        "without_python": (bare["hmlib"] - bare["python"])
+        / (bare["numpy"] - bare["python"]),
+    }
 
 
-def run(sizes=SIZES, repetitions=9, tall=20_000, sequences=2000, seed=0, progress=print):
+def run(
+    sizes=SIZES, repetitions=9, tall=20_000, sequences=2000, seed=0, progress=print
+):
     """The whole benchmark, as what goes into the file."""
     rng = np.random.default_rng(seed)
-    out = {"setting": {"alpha": ALPHA, "repetitions": repetitions, "sdpa_scale": SCALE}, "layers": []}
+    out = {
+        "setting": {"alpha": ALPHA, "repetitions": repetitions, "sdpa_scale": SCALE},
+        "layers": [],
+    }
     for row in layers(rng, (2, 3), sizes, repetitions):
         out["layers"].append(row)
         progress(line(row))
     Z = rng.normal(size=(tall, 16))
-    row = {"d": 16, "n": tall, "seconds": seconds(3, **{way.__name__: lambda way=way: way(Z) for way in (ours, dense)})}
+    row = {
+        "d": 16,
+        "n": tall,
+        "seconds": seconds(
+            3, **{way.__name__: lambda way=way: way(Z) for way in (ours, dense)}
+        ),
+    }
     row["peak"] = {way.__name__: peak(lambda way=way: way(Z)) for way in (ours, dense)}
     out["layers"].append(row)
     progress(line(row))
     out["limits"] = list(limits(rng, sizes[-2:], repetitions))
-    out["batches"] = list(batches(rng, (2, 16), sequences, 128, 8, max(3, repetitions // 2)))
+    out["batches"] = list(
+        batches(rng, (2, 16), sequences, 128, 8, max(3, repetitions // 2))
+    )
     out["import"] = imports(max(3, repetitions))
     out["reach"] = reach(out)
     return out
@@ -189,18 +229,30 @@ def reach(out):
         at = rows[2, last]["seconds"]
         found.append(at["ours"] / at["memory"])
         for d in (2, 3):
-            growth = rows[d, last]["seconds"]["ours"] / rows[d, before]["seconds"]["ours"]
+            growth = (
+                rows[d, last]["seconds"]["ours"] / rows[d, before]["seconds"]["ours"]
+            )
             found.append(np.log(growth) / np.log(last / before))
     else:
         found += [None] * 4
     far = out["limits"][-1]
     found += [far["seconds"]["limit"] / far["seconds"]["layer"], far["peak_over_input"]]
-    found += [tall["seconds"]["ours"] / tall["seconds"]["dense"], tall["peak"]["ours"] / tall["peak"]["dense"]]
+    found += [
+        tall["seconds"]["ours"] / tall["seconds"]["dense"],
+        tall["peak"]["ours"] / tall["peak"]["dense"],
+    ]
     found += [row["seconds"]["loop"] / row["seconds"]["ours"] for row in out["batches"]]
     found.append(out["import"]["seconds"]["hmlib"] / out["import"]["seconds"]["numpy"])
     return [
-        {"work": work, "promised": f"{sign} {bound}", "measured": value and round(float(value), 3)}
-        | {"reached": value and bool(value >= bound if sign == ">=" else value <= bound)}
+        {
+            "work": work,
+            "promised": f"{sign} {bound}",
+            "measured": value and round(float(value), 3),
+        }
+        | {
+            "reached": value
+            and bool(value >= bound if sign == ">=" else value <= bound)
+        }
         for (work, (sign, bound)), value in zip(REACH.items(), found, strict=True)
     ]
 
@@ -213,19 +265,25 @@ def line(row):
 def table(result):
     """What `run` found against what was promised, as lines of text."""
     for row in result["reach"]:
-        verdict = {True: "reached", False: "NOT reached", None: "not measured"}[row["reached"]]
+        verdict = {True: "reached", False: "NOT reached", None: "not measured"}[
+            row["reached"]
+        ]
         yield f"{row['work']:55} {row['promised']:>8} {row['measured']!s:>10}  {verdict}"
 
 
 def main(arguments=None):
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.attention", description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.attention", description=__doc__.splitlines()[0]
+    )
     parser.add_argument("--repetitions", type=int, default=9)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--out", default=ROOT / "results" / "benchmarks.json")
     given = parser.parse_args(arguments)
     result = run(repetitions=given.repetitions, seed=given.seed)
     print(*table(result), sep="\n")
-    command = shlex.join([*parser.prog.split(), *(sys.argv[1:] if arguments is None else arguments)])
+    command = shlex.join(
+        [*parser.prog.split(), *(sys.argv[1:] if arguments is None else arguments)]
+    )
     result["provenance"] = provenance(command, None, [given.seed])
     result["provenance"]["versions"]["scipy"] = version("scipy")
     merge({"attention": json.loads(json.dumps(result))}, given.out)

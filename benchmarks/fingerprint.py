@@ -14,14 +14,23 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 PACKAGES = ("hmlib", "studies", "benchmarks")
 DEFINITION = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
-STORED = ("hmlib/**/*", "results/*")  # files that code may read; it says so by their names
+STORED = (
+    "hmlib/**/*",
+    "results/*",
+)  # files that code may read; it says so by their names
 
 
 class Module:
     """The statements of a file, by the names they bind."""
 
     def __init__(self, name, package, text):
-        self.name, self.package, self.bound, self.imports, self.always = name, package, {}, {}, []
+        self.name, self.package, self.bound, self.imports, self.always = (
+            name,
+            package,
+            {},
+            {},
+            [],
+        )
         for node in ast.parse(text).body:
             self.add(plain(node))
 
@@ -32,14 +41,20 @@ class Module:
         if isinstance(node, DEFINITION):
             names = [node.name]
         else:
-            names = [s.get_name() for s in tables(node)[0].get_symbols() if s.is_assigned() or s.is_imported()]
+            names = [
+                s.get_name()
+                for s in tables(node)[0].get_symbols()
+                if s.is_assigned() or s.is_imported()
+            ]
         for name in names:
             self.bound.setdefault(name, []).append(node)
         if not names and not isinstance(node, ast.Pass):
             self.always.append(node)
         if names == ["LATER"]:  # what a package imports when it is first asked for
             for module, found in ast.literal_eval(node.value).items():
-                self.imports |= {name: (f"{self.name}.{module}", name) for name in found}
+                self.imports |= {
+                    name: (f"{self.name}.{module}", name) for name in found
+                }
 
 
 class Project:
@@ -47,7 +62,9 @@ class Project:
 
     def __init__(self, root=ROOT):
         self.root, self.modules, self.looked_at, self.stored = Path(root), {}, {}, {}
-        for file in sorted(file for pattern in STORED for file in self.root.glob(pattern)):
+        for file in sorted(
+            file for pattern in STORED for file in self.root.glob(pattern)
+        ):
             if file.is_file() and file.suffix not in (".py", ".pyc"):
                 self.stored.setdefault(file.stem, []).append(file)
 
@@ -71,11 +88,24 @@ class Project:
                 continue
             seen.add(target)
             module, name = self.module(target[0]), target[1]
-            nodes = module.bound.get(name, []) if name else chain.from_iterable(module.bound.values())
-            todo += [] if name else filter(None, (self.follow(*found) for found in module.imports.values()))
+            nodes = (
+                module.bound.get(name, [])
+                if name
+                else chain.from_iterable(module.bound.values())
+            )
+            todo += (
+                []
+                if name
+                else filter(
+                    None, (self.follow(*found) for found in module.imports.values())
+                )
+            )
             for node in [*nodes, *module.always]:
                 if node not in self.looked_at:
-                    self.looked_at[node] = self.texts(module, node), self.named(module, node)
+                    self.looked_at[node] = (
+                        self.texts(module, node),
+                        self.named(module, node),
+                    )
                 texts |= self.looked_at[node][0]
                 todo += self.looked_at[node][1]
         return hashlib.sha256("\n".join(sorted(texts)).encode()).hexdigest()
@@ -85,9 +115,20 @@ class Project:
         if name not in self.modules:
             path = self.root / name.replace(".", "/")
             if file is None and name.partition(".")[0] in PACKAGES:
-                file = next((f for f in (path / "__init__.py", path.with_suffix(".py")) if f.exists()), None)
-            package = name if file and file.stem == "__init__" else name.rpartition(".")[0]
-            self.modules[name] = Module(name, package, file.read_bytes()) if file else None
+                file = next(
+                    (
+                        f
+                        for f in (path / "__init__.py", path.with_suffix(".py"))
+                        if f.exists()
+                    ),
+                    None,
+                )
+            package = (
+                name if file and file.stem == "__init__" else name.rpartition(".")[0]
+            )
+            self.modules[name] = (
+                Module(name, package, file.read_bytes()) if file else None
+            )
         return self.modules[name]
 
     def follow(self, module, name):
@@ -111,7 +152,11 @@ class Project:
 
         def target(n):
             if isinstance(n, ast.Name) and n.id in free:
-                return self.follow(*local[n.id]) if n.id in local else self.follow(module.name, n.id)
+                return (
+                    self.follow(*local[n.id])
+                    if n.id in local
+                    else self.follow(module.name, n.id)
+                )
             if isinstance(n, ast.Attribute) and (base := target(n.value)):
                 return base if base[1] else self.follow(base[0], n.attr) or base
             return None
@@ -128,9 +173,21 @@ class Project:
 
     def texts(self, module, node):
         """A statement, and the digests of the files it speaks of."""
-        said = (n.value for n in ast.walk(node) if isinstance(n, ast.Constant) and isinstance(n.value, str))
-        files = [file for text in said if "." in text[-20:] for file in self.stored.get(Path(text[-200:]).stem, [])]
-        digests = {f"{file.relative_to(self.root)}: {hashlib.sha256(file.read_bytes()).hexdigest()}" for file in files}
+        said = (
+            n.value
+            for n in ast.walk(node)
+            if isinstance(n, ast.Constant) and isinstance(n.value, str)
+        )
+        files = [
+            file
+            for text in said
+            if "." in text[-20:]
+            for file in self.stored.get(Path(text[-200:]).stem, [])
+        ]
+        digests = {
+            f"{file.relative_to(self.root)}: {hashlib.sha256(file.read_bytes()).hexdigest()}"
+            for file in files
+        }
         return digests | {f"{module.name}: {ast.unparse(node)}"}
 
 
@@ -139,7 +196,11 @@ def plain(node):
     for n in ast.walk(node):
         if isinstance(n, DEFINITION) and ast.get_docstring(n) is not None:
             n.body = n.body[1:] or [ast.Pass()]
-    is_text = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
+    is_text = (
+        isinstance(node, ast.Expr)
+        and isinstance(node.value, ast.Constant)
+        and isinstance(node.value.value, str)
+    )
     return ast.Pass() if is_text else node
 
 
@@ -150,7 +211,9 @@ def imported(node, package):
             module = alias.name if alias.asname else alias.name.partition(".")[0]
             yield alias.asname or module, (module, None)
         return
-    above = package.split(".")[: package.count(".") + 2 - node.level] if node.level else []
+    above = (
+        package.split(".")[: package.count(".") + 2 - node.level] if node.level else []
+    )
     module = ".".join([*above, *filter(None, [node.module])])
     for alias in node.names:
         yield alias.asname or alias.name, (module, alias.name)
@@ -168,4 +231,6 @@ def unbound(node):
     """The names that a statement takes from its module."""
     top, *inner = tables(node)
     names = {s.get_name() for s in top.get_symbols() if s.is_referenced()}
-    return names | {s.get_name() for table in inner for s in table.get_symbols() if s.is_global()}
+    return names | {
+        s.get_name() for table in inner for s in table.get_symbols() if s.is_global()
+    }

@@ -38,7 +38,9 @@ def merge(parts, path):
         try:
             before = dict(json.loads(path.read_bytes()))
         except (OSError, ValueError, TypeError, RecursionError) as error:
-            raise ValueError(f"{path} is damaged, or another file: restore it, or remove it. ({error})") from error
+            raise ValueError(
+                f"{path} is damaged, or another file: restore it, or remove it. ({error})"
+            ) from error
     write(before | parts, path)
 
 
@@ -47,14 +49,22 @@ def _cpu():
         lines = Path("/proc/cpuinfo").read_text().splitlines()
     except OSError:
         return platform.processor() or platform.machine()
-    return next((line.split(":")[1].strip() for line in lines if line.startswith("model name")), platform.machine())
+    return next(
+        (line.split(":")[1].strip() for line in lines if line.startswith("model name")),
+        platform.machine(),
+    )
 
 
 def commit():
     """The commit of this checkout, marked if there are changes on top; None outside git."""
 
     def git(*command):
-        done = subprocess.run(["git", "--no-optional-locks", *command], cwd=ROOT, capture_output=True, text=True)
+        done = subprocess.run(
+            ["git", "--no-optional-locks", *command],
+            cwd=ROOT,
+            capture_output=True,
+            text=True,
+        )
         return done.stdout.strip() if done.returncode == 0 else None
 
     try:

@@ -35,7 +35,9 @@ def paper(model, ids):
     """i"""
     z = model.embedding(ids)
     for _ in range(model.depth):
-        z = (z + model.alpha * ((z @ z.mT) / TEMPERATURE).softmax(-1) @ z) / (1 + model.alpha)
+        z = (z + model.alpha * ((z @ z.mT) / TEMPERATURE).softmax(-1) @ z) / (
+            1 + model.alpha
+        )
     return judged(model, z)
 
 
@@ -104,7 +106,9 @@ def settled(model, ids, batch):
                 to = (z @ z.mT).argmax(-1)
                 if (to.gather(1, to) == to).all() or layer == model.depth:
                     break
-                z = (z + model.alpha * z.gather(1, to[..., None].expand_as(z))) / (1 + model.alpha)
+                z = (z + model.alpha * z.gather(1, to[..., None].expand_as(z))) / (
+                    1 + model.alpha
+                )
         found.append(layer)
     return float(np.mean(found)), max(found)
 
@@ -146,9 +150,15 @@ def agreement(seed=0, reviews=200, words=32, dim=16):
         raise AssertionError("No synthetic review without a near-tie.")
     labels = torch.randint(0, 2, (len(ids),)).double()
     all_ways = ways(model)
-    found = {way: [g.clone() for g in gradients(model, all_ways[way], ids, labels)] for way in WAYS[:4]}
+    found = {
+        way: [g.clone() for g in gradients(model, all_ways[way], ids, labels)]
+        for way in WAYS[:4]
+    }
     off = {
-        way: max(float((g - h).abs().max() / h.abs().max()) for g, h in zip(found[way], found["iv"], strict=True))
+        way: max(
+            float((g - h).abs().max() / h.abs().max())
+            for g, h in zip(found[way], found["iv"], strict=True)
+        )
         for way in WAYS[:3]
     }
     if off["i"] > 1e-6 or off["ii"] > 1e-12 or off["iii"] > 1e-12:
@@ -156,7 +166,17 @@ def agreement(seed=0, reviews=200, words=32, dim=16):
     return {"reviews": len(ids), "relative_difference_from_iv": off}
 
 
-def run(dims=(2, 16), reviews=3000, epochs=8, batches=6, repetitions=25, batch=64, length=128, seed=0, progress=True):
+def run(
+    dims=(2, 16),
+    reviews=3000,
+    epochs=8,
+    batches=6,
+    repetitions=25,
+    batch=64,
+    length=128,
+    seed=0,
+    progress=True,
+):
     """The whole benchmark on one thread, as what goes into the file."""
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
@@ -164,27 +184,56 @@ def run(dims=(2, 16), reviews=3000, epochs=8, batches=6, repetitions=25, batch=6
         texts, labels, _ = load_reviews()
         documents = [preprocess(text) for text in texts[: reviews + batches * batch]]
         vocabulary = Vocabulary(documents)
-        ids = torch.tensor(np.array([vocabulary.encode(words, length) for words in documents]))
+        ids = torch.tensor(
+            np.array([vocabulary.encode(words, length) for words in documents])
+        )
         labels = torch.tensor(labels[: len(ids)]).float()
         cut = reviews * 5 // 6
-        held, timed = (ids[cut:reviews], labels[cut:reviews]), (ids[reviews:], labels[reviews:])
+        held, timed = (
+            (ids[cut:reviews], labels[cut:reviews]),
+            (ids[reviews:], labels[reviews:]),
+        )
         out = {"agreement": agreement(seed), "models": []}
         for dim in dims:
             torch.manual_seed(seed)
             model = HardmaxClassifier(len(vocabulary), dim, padding="token")
             for state in ("random start", "trained"):
                 if state == "trained":
-                    train(model, ids[:cut], labels[:cut], held, epochs, seed=seed, progress=progress)
+                    train(
+                        model,
+                        ids[:cut],
+                        labels[:cut],
+                        held,
+                        epochs,
+                        seed=seed,
+                        progress=progress,
+                    )
                 mean, most = settled(model, timed[0], batch)
-                row = {"dim": dim, "embedding": state, "alpha": round(float(model.alpha.detach()), 3)}
+                row = {
+                    "dim": dim,
+                    "embedding": state,
+                    "alpha": round(float(model.alpha.detach()), 3),
+                }
                 row["validation_accuracy"] = round(evaluate(model, *held)[1], 3)
                 row |= {"settled_after": {"mean": round(mean, 1), "most": most}}
-                out["models"].append(row | summary(times(model, *timed, repetitions, batch)))
+                out["models"].append(
+                    row | summary(times(model, *timed, repetitions, batch))
+                )
     finally:
         torch.set_num_threads(threads)
     words = float(np.mean([len(set(row.tolist())) for row in timed[0]]))
-    out["setting"] = {"batch": batch, "length": length, "depth": model.depth, "threads": 1, "temperature": TEMPERATURE}
-    out["setting"] |= {"words": len(vocabulary), "distinct_per_review": round(words, 1), "repetitions": repetitions}
+    out["setting"] = {
+        "batch": batch,
+        "length": length,
+        "depth": model.depth,
+        "threads": 1,
+        "temperature": TEMPERATURE,
+    }
+    out["setting"] |= {
+        "words": len(vocabulary),
+        "distinct_per_review": round(words, 1),
+        "repetitions": repetitions,
+    }
     out["setting"] |= {"batches": batches, "trained_on": cut, "epochs": epochs}
     return out
 
@@ -192,7 +241,11 @@ def run(dims=(2, 16), reviews=3000, epochs=8, batches=6, repetitions=25, batch=6
 def table(result):
     """What `run` found, as lines of text."""
     yield "ms per step; i/... = how many times faster than the paper's way (middle 80 % of the repetitions)"
-    yield f"{'d':>3} {'embedding':13}" + "".join(f"{way:>7}" for way in WAYS) + "    i/iv               i/v     settled"
+    yield (
+        f"{'d':>3} {'embedding':13}"
+        + "".join(f"{way:>7}" for way in WAYS)
+        + "    i/iv               i/v     settled"
+    )
     for row in result["models"]:
         cells = "".join(f"{row['ms'][way]:7.1f}" for way in WAYS)
         iv, v = row["ratio"]["i/iv"], row["ratio"]["i/v"]
@@ -203,15 +256,25 @@ def table(result):
 
 
 def main(arguments=None):
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.training_step", description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.training_step", description=__doc__.splitlines()[0]
+    )
     parser.add_argument("--repetitions", type=int, default=25)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--out", default=ROOT / "results" / "benchmarks.json")
     given = parser.parse_args(arguments)
     result = run(repetitions=given.repetitions, seed=given.seed)
     print(*table(result), sep="\n")
-    command = shlex.join([*parser.prog.split(), *(sys.argv[1:] if arguments is None else arguments)])
-    merge({"training_step": result, "provenance": provenance(command, SHA256["embedded"], [given.seed])}, given.out)
+    command = shlex.join(
+        [*parser.prog.split(), *(sys.argv[1:] if arguments is None else arguments)]
+    )
+    merge(
+        {
+            "training_step": result,
+            "provenance": provenance(command, SHA256["embedded"], [given.seed]),
+        },
+        given.out,
+    )
 
 
 if __name__ == "__main__":

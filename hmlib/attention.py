@@ -9,7 +9,7 @@ different values, which those tokens that have the same one share.
 
 import numpy as np
 
-from hmlib import inputs, rounding, routes
+from hmlib import arithmetic, inputs, rounding, routes
 
 BLOCK = 2**18  # scores held in memory at a time: few enough for the processor's own
 TILE = 512  # tokens that are asked at a time; clouds that are larger get a route of their own
@@ -31,12 +31,17 @@ def attention_sets(Z, A=None, *, mask=None):
     """
     Z, A, mask = model(Z, A, mask)
     n, d = Z.shape[-2:]
-    inputs.room((*Z.shape[:-1], n), 1, "attention_sets", "Take follow, which names the first of each set.")
+    inputs.room(
+        (*Z.shape[:-1], n),
+        1,
+        "attention_sets",
+        "Take follow, which names the first of each set.",
+    )
     clouds, asking = Z.reshape(-1, n, d), _asking(Z, mask)
     C = np.zeros((len(clouds), n, n), bool)
     first, ties = choose(clouds, A, mask, asking)
     for c, cloud in enumerate(clouds):
-        firsts, of = inputs.distinct(cloud)
+        firsts, of = arithmetic.distinct(cloud)
         rows = slice(*asking.searchsorted([c * n, (c + 1) * n]))
         i, c_i = asking[rows] - c * n, first[rows] - c * n
         if len(firsts) == n:
@@ -61,7 +66,9 @@ def follow(Z, A=None, *, mask=None):
     """
     Z, A, mask = model(Z, A, mask)
     c, asking = np.full(Z.shape[:-1], -1), _asking(Z, mask)
-    c.reshape(-1)[asking] = choose(Z.reshape(-1, *Z.shape[-2:]), A, mask, asking)[0] % Z.shape[-2]
+    c.reshape(-1)[asking] = (
+        choose(Z.reshape(-1, *Z.shape[-2:]), A, mask, asking)[0] % Z.shape[-2]
+    )
     return c
 
 
@@ -96,7 +103,9 @@ def choose(Z, A, mask=None, asking=None, blur=0):
         of, tied = in_one_cloud(Q, Z[c] if heard is None else Z[c, heard], A, blur)
         names = np.arange(c * n, (c + 1) * n) if heard is None else heard + c * n
         first[rows] = of if c == 0 and heard is None else names[of]
-        ties += [(rows.start + tied_rows, names[members]) for tied_rows, members in tied]
+        ties += [
+            (rows.start + tied_rows, names[members]) for tied_rows, members in tied
+        ]
     return first, ties
 
 
@@ -107,13 +116,18 @@ def in_one_cloud(Q, X, A, blur=0):
         return dense(Q[None], X[None], A, blur=blur)
     if d == 2:
         return routes.plane(Q, X, A, blur)
-    distinct, of = (np.arange(n), np.arange(n)) if blur else inputs.distinct(X)  # where floats merge, tokens do not
+    distinct, of = (
+        (np.arange(n), np.arange(n)) if blur else arithmetic.distinct(X)
+    )  # where floats merge, tokens do not
     asked = distinct[routes.candidates(X[distinct], blur)]
     ask = np.flatnonzero(Q.any(-1))
     first = np.zeros(len(Q), int)
     first[ask], ties = dense(Q[None, ask], X[None, asked], A, blur=blur)
     first[ask] = asked[first[ask]]
-    ties = [(ask[rows], np.flatnonzero(np.isin(of, of[asked[members]]))) for rows, members in ties]
+    ties = [
+        (ask[rows], np.flatnonzero(np.isin(of, of[asked[members]])))
+        for rows, members in ties
+    ]
     if len(ask) < len(Q) and len(distinct) > 1:  # a token at 0 follows all
         ties.append((np.flatnonzero(~Q.any(-1)), np.arange(n)))
     return first, ties
@@ -132,9 +146,14 @@ def _in_small_clouds(Z, A, mask, asking):
         some = clouds[at : at + max(1, BLOCK // (most * asked.shape[1]))]
         at += len(some)
         slot = np.arange(most)
-        rows = start[some, None] + np.minimum(slot, count[some, None] - 1)  # the last asks again where others have more
+        rows = start[some, None] + np.minimum(
+            slot, count[some, None] - 1
+        )  # the last asks again where others have more
         names = (some[:, None] * n + asked[some]).reshape(-1)
-        Q, X = (Z.reshape(-1, d).take(i, 0).reshape(len(some), -1, d) for i in (asking[rows].reshape(-1), names))
+        Q, X = (
+            Z.reshape(-1, d).take(i, 0).reshape(len(some), -1, d)
+            for i in (asking[rows].reshape(-1), names)
+        )
         of, tied = dense(Q, X, A, None if heard is None else heard[some])
         first[rows] = names[of].reshape(rows.shape)
         for i, members in tied:
@@ -153,7 +172,10 @@ def _asked(Z, mask, asking):
     there[zero // n] = True if mask is None else mask[zero // n]
     cloud, token = np.nonzero(there)
     slot = np.arange(len(cloud)) - np.searchsorted(cloud, np.arange(b))[cloud]
-    tokens, real = np.zeros((b, slot.max() + 1), int), np.zeros((b, slot.max() + 1), bool)
+    tokens, real = (
+        np.zeros((b, slot.max() + 1), int),
+        np.zeros((b, slot.max() + 1), bool),
+    )
     tokens[cloud, slot], real[cloud, slot] = token, True
     return tokens, real
 
@@ -162,8 +184,12 @@ def dense(Q, X, A, heard=None, blur=0):
     """The same by all products, for as many clouds of tokens Q (b, m, d) that ask and X (b, n, d) that are asked."""
     b, m, d = Q.shape
     # The sets do not change when tokens that ask, those that are asked, or A, are scaled: floats that do not overflow.
-    query, key = (inputs.unit(Q, -1), inputs.unit(X, (-2, -1))) if X.dtype == object else (Q, X)
-    unit_A = None if A is None else inputs.unit(A, None)
+    query, key = (
+        (arithmetic.unit(Q, -1), arithmetic.unit(X, (-2, -1)))
+        if X.dtype == object
+        else (Q, X)
+    )
+    unit_A = None if A is None else arithmetic.unit(A, None)
     looks = query if A is None else query @ unit_A
     error = rounding.of_scores(query, looks, key, unit_A, blur)
     first, ties = np.empty(b * m, int), {}
@@ -178,17 +204,23 @@ def dense(Q, X, A, heard=None, blur=0):
 def _contenders(query, key, error, heard):
     """Yield (rows, tokens), both ascending: the scores that are within the error of the row's largest, a block at a time."""
     (b, m, d), n = query.shape, key.shape[1]
-    some = max(1, BLOCK // min(n, TILE) // d)  # rows of a product that BLAS does on one core
+    some = max(
+        1, BLOCK // min(n, TILE) // d
+    )  # rows of a product that BLAS does on one core
     if n > TILE and b == 1:
         for at in range(0, m, some):
-            row, token = _in_tiles(query[0, at : at + some], key[0], error[0, at : at + some])
+            row, token = _in_tiles(
+                query[0, at : at + some], key[0], error[0, at : at + some]
+            )
             yield at + row, token
         return
     clouds = max(1, BLOCK // (min(m + 1, some) * n))
     for c in range(0, b, clouds):
         for at in range(0, m, some):
             part = slice(c, c + clouds), slice(at, at + some)
-            scores = key[c : c + clouds] @ np.ascontiguousarray(query[part].mT)  # [cloud, token, row]
+            scores = key[c : c + clouds] @ np.ascontiguousarray(
+                query[part].mT
+            )  # [cloud, token, row]
             if heard is not None:
                 np.copyto(scores, -np.inf, where=~heard[c : c + clouds, :, None])
             near = np.flatnonzero(scores >= (scores.max(-2) - error[part])[:, None])
@@ -204,10 +236,15 @@ def _contenders(query, key, error, heard):
 def _in_tiles(query, key, error):
     """The same for one large cloud: keep the largest score of each tile, then look again into the tiles where it is."""
     width = TILE // 4
-    tiles = np.resize(np.arange(len(key)), (-(-len(key) // width), width))  # the last begins again
+    tiles = np.resize(
+        np.arange(len(key)), (-(-len(key) // width), width)
+    )  # the last begins again
     across = np.ascontiguousarray(query.T)
     together = max(1, BLOCK // (width * len(query)))
-    tops = [(key[tiles[t : t + together]] @ across).max(-2) for t in range(0, len(tiles), together)]
+    tops = [
+        (key[tiles[t : t + together]] @ across).max(-2)
+        for t in range(0, len(tiles), together)
+    ]
     tops = np.concatenate(tops)
     floor = tops.max(0) - error
     row, tile = np.nonzero((tops >= floor).T)
@@ -225,7 +262,9 @@ def _decide(row, token, Q, X, A, blur):
         return (rows, first), []
     count = np.diff(start, append=len(row))
     if blur:  # whoever may be as far is a tie: distinct tokens remain so, also where their floats have merged
-        return (rows, first), [(rows[i], token[start[i] :][: count[i]]) for i in np.flatnonzero(count > 1)]
+        return (rows, first), [
+            (rows[i], token[start[i] :][: count[i]]) for i in np.flatnonzero(count > 1)
+        ]
     many = np.repeat(np.arange(len(rows)), count)
     mixed = np.zeros(len(rows), bool)
     mixed[many[(X[token] != X[first[many]]).any(-1)]] = True
@@ -234,32 +273,44 @@ def _decide(row, token, Q, X, A, blur):
     pairs = mixed[many]
     many, token = many[pairs], token[pairs]
     tie, of = np.unique(many, return_inverse=True)
-    queries = inputs.integers(Q[rows[tie]])
+    queries = arithmetic.integers(Q[rows[tie]])
     if A is not None:
-        queries = queries @ inputs.integers(A)
-    scores = (queries[of] * inputs.integers(X[token])).sum(-1)
+        queries = queries @ arithmetic.integers(A)
+    scores = (queries[of] * arithmetic.integers(X[token])).sum(-1)
     true = scores == np.maximum.reduceat(scores, np.searchsorted(many, tie))[of]
     many, token = many[true], token[true]
     sets = np.split(token, np.flatnonzero(np.diff(many)) + 1)
     for i, members in zip(np.unique(many), sets, strict=True):
         first[i] = members[0]
-    differ = [len(members) > 1 and (X[members] != X[members[0]]).any() for members in sets]
-    return (rows, first), [(rows[i], members) for i, members, d in zip(np.unique(many), sets, differ, strict=True) if d]
+    differ = [
+        len(members) > 1 and (X[members] != X[members[0]]).any() for members in sets
+    ]
+    return (rows, first), [
+        (rows[i], members)
+        for i, members, d in zip(np.unique(many), sets, differ, strict=True)
+        if d
+    ]
 
 
 def _balanced(Z, A, blur):
     """Floats as large as 1, whatever they were, and the same sets; whole numbers where floats cannot be so."""
     if Z.dtype == object:
-        return inputs.integers(Z), None if A is None else inputs.integers(A), 0
+        return arithmetic.integers(Z), None if A is None else arithmetic.integers(A), 0
     e = np.frexp(np.maximum(Z.max((-2, -1)), -Z.min((-2, -1))))[1][:, None, None]
-    f = np.zeros((1, 1), int) if A is None else inputs.exponent(A, None)
+    f = np.zeros((1, 1), int) if A is None else arithmetic.exponent(A, None)
     if max(abs(e).max(), abs(f).max()) < 200:
         return Z, A, blur
     scaled = np.ldexp(Z, -e)
     scaled_A = None if A is None else np.ldexp(A, -f)
-    if (np.ldexp(scaled, e) == Z).all() and (A is None or (np.ldexp(scaled_A, f) == A).all()):
+    if (np.ldexp(scaled, e) == Z).all() and (
+        A is None or (np.ldexp(scaled_A, f) == A).all()
+    ):
         return scaled, scaled_A, float(np.ldexp(blur, -e.min()))
-    return inputs.integers(Z), None if A is None else inputs.integers(A), blur and np.inf
+    return (
+        arithmetic.integers(Z),
+        None if A is None else arithmetic.integers(A),
+        blur and np.inf,
+    )
 
 
 def _asking(Z, mask):

@@ -21,7 +21,9 @@ MOST_LAYERS, MOST_ROWS = 10**9, 2**53
 MOST_SEED = 2**43  # of train: times 1,000,003 it is still a seed of torch
 ATTENTION = ("hardmax", "pass-through", "softmax")
 PADDING = ("mask", "token")
-INTEGERS = [getattr(torch, f"{sign}int{bits}") for sign in ("", "u") for bits in (8, 16, 32, 64)]
+INTEGERS = [
+    getattr(torch, f"{sign}int{bits}") for sign in ("", "u") for bits in (8, 16, 32, 64)
+]
 GROUP = 16  # reviews that go through the layers together
 
 
@@ -53,7 +55,10 @@ class HardmaxClassifier(nn.Module):
         temperature=1e-3,
     ):
         super().__init__()
-        rows, dim = inputs.count(rows, "rows", least=1), inputs.count(dim, "dim", least=1)
+        rows, dim = (
+            inputs.count(rows, "rows", least=1),
+            inputs.count(dim, "dim", least=1),
+        )
         inputs.room((rows, dim), 4, "an embedding of rows x dim", "Pass fewer.")
         self.depth = inputs.count(depth, "depth", MOST_LAYERS)
         self.padding = inputs.choice(padding, "padding", PADDING)
@@ -61,8 +66,12 @@ class HardmaxClassifier(nn.Module):
         self.temperature = inputs.number(temperature, "temperature", "> 0")
         self.embedding = nn.Embedding(rows, dim)
         self.decoder = nn.Linear(dim, 1)
-        self.raw_alpha = nn.Parameter(torch.zeros(()), requires_grad=inputs.flag(learn_alpha, "learn_alpha"))
-        self.set_alpha(float(torch.rand(()).clamp_min(1e-3)) if alpha is None else alpha)
+        self.raw_alpha = nn.Parameter(
+            torch.zeros(()), requires_grad=inputs.flag(learn_alpha, "learn_alpha")
+        )
+        self.set_alpha(
+            float(torch.rand(()).clamp_min(1e-3)) if alpha is None else alpha
+        )
         learned = isinstance(A, str)
         if learned and A != "learned":
             raise ValueError(f'A is {A!r}: expected a matrix, None or "learned".')
@@ -72,7 +81,9 @@ class HardmaxClassifier(nn.Module):
             try:
                 R = torch.tensor(np.linalg.cholesky(A)).float().T.contiguous()
             except np.linalg.LinAlgError:
-                raise ValueError("A is so near to a singular matrix that it has no root in floats.") from None
+                raise ValueError(
+                    "A is so near to a singular matrix that it has no root in floats."
+                ) from None
             self.R = nn.Parameter(R, requires_grad=learned)
         self.vocabulary = None
 
@@ -84,7 +95,9 @@ class HardmaxClassifier(nn.Module):
     def set_alpha(self, value):
         value = inputs.rate(value, np.zeros(1))
         if value > torch.finfo(self.raw_alpha.dtype).max:
-            raise ValueError(f"alpha is {value}: expected at most {torch.finfo(self.raw_alpha.dtype).max:.3g}.")
+            raise ValueError(
+                f"alpha is {value}: expected at most {torch.finfo(self.raw_alpha.dtype).max:.3g}."
+            )
         with torch.no_grad():
             self.raw_alpha.fill_(value if value > 30 else math.log(math.expm1(value)))
 
@@ -121,7 +134,11 @@ class HardmaxClassifier(nn.Module):
         """z^depth from z^0; tokens of weight 0 are not there, unless nobody is."""
         absent = (weights == 0) & (weights != 0).any(1, keepdim=True)
         if self.attention == "softmax":
-            often = weights.masked_fill(weights == 0, 1).log().masked_fill(absent, -math.inf)[:, None, :]
+            often = (
+                weights.masked_fill(weights == 0, 1)
+                .log()
+                .masked_fill(absent, -math.inf)[:, None, :]
+            )
             for _ in range(self.depth):
                 y = z if self.R is None else z @ self.R.T
                 scores = torch.baddbmm(often, y / self.temperature, y.transpose(1, 2))
@@ -138,7 +155,11 @@ class HardmaxClassifier(nn.Module):
             layers = left if settled else 1
             z = targets + (1 + self.alpha) ** -layers * (z - targets)
             left -= layers
-        return z.detach() + (start - start.detach()) if self.attention == "pass-through" else z
+        return (
+            z.detach() + (start - start.detach())
+            if self.attention == "pass-through"
+            else z
+        )
 
     def _scores(self, z):
         y = z if self.R is None else z @ self.R.T
@@ -168,7 +189,9 @@ def _tensor(X, name):
             kind = X.dtype if X.ndim else type(X.item()).__name__
             raise ValueError(f"{name} is of type {kind}: expected numbers.") from None
     if X.layout != torch.strided or X.is_quantized or X.is_complex() or X.is_meta:
-        raise ValueError(f"{name} is no plain tensor ({X.layout}, {X.dtype}): expected a dense one of real numbers.")
+        raise ValueError(
+            f"{name} is no plain tensor ({X.layout}, {X.dtype}): expected a dense one of real numbers."
+        )
     return X.detach()
 
 
@@ -237,35 +260,74 @@ def train(
         inputs.count(seed, "seed", MOST_SEED),
     )
     rate = inputs.number(rate, "rate", "> 0")
-    alpha_rate = None if alpha_rate is None else inputs.number(alpha_rate, "alpha_rate", "> 0")
-    clip, dropout = inputs.number(clip, "clip", "> 0"), inputs.number(dropout, "dropout", ">= 0 and < 1")
+    alpha_rate = (
+        None if alpha_rate is None else inputs.number(alpha_rate, "alpha_rate", "> 0")
+    )
+    clip, dropout = (
+        inputs.number(clip, "clip", "> 0"),
+        inputs.number(dropout, "dropout", ">= 0 and < 1"),
+    )
     inputs.flag(deterministic, "deterministic")
     inputs.flag(progress, "progress")
     if measure is not None and not callable(measure):
-        raise ValueError(f"measure is {inputs.shown(measure)}: expected a function, or None.")
+        raise ValueError(
+            f"measure is {inputs.shown(measure)}: expected a function, or None."
+        )
     if patience is not None:
         inputs.count(patience, "patience")
         if validation is None:
-            raise ValueError(f"patience is {patience}, and there is no validation to lose it over: pass validation.")
+            raise ValueError(
+                f"patience is {patience}, and there is no validation to lose it over: pass validation."
+            )
     data = {"ids": _pair(model, ids, labels)}
     if validation is not None:
         validation = inputs.sequence(validation, "validation", "ids and labels")
         if len(validation) != 2:
-            raise ValueError(f"validation has {len(validation)} parts: expected two, ids and labels.")
+            raise ValueError(
+                f"validation has {len(validation)} parts: expected two, ids and labels."
+            )
         data["validation"] = _pair(model, *validation, "validation ")
     learned = {name: p for name, p in model.named_parameters() if p.requires_grad}
     rates = [
-        {"params": [p], "lr": alpha_rate if alpha_rate and name == "raw_alpha" else rate} for name, p in learned.items()
+        {
+            "params": [p],
+            "lr": alpha_rate if alpha_rate and name == "raw_alpha" else rate,
+        }
+        for name, p in learned.items()
     ]
     optimiser, start = torch.optim.Adam(rates, fused=True), _copy(model)
-    settings = {"rate": rate, "alpha_rate": alpha_rate, "batch": batch, "seed": seed, "clip": clip, "dropout": dropout}
-    settings |= {"data": _digest(*(x for pair in data.values() for x in pair)), "start": _digest(*start.values())}
-    settings |= {"learned": list(learned), "model": [model.depth, model.padding, model.attention, model.temperature]}
+    settings = {
+        "rate": rate,
+        "alpha_rate": alpha_rate,
+        "batch": batch,
+        "seed": seed,
+        "clip": clip,
+        "dropout": dropout,
+    }
+    settings |= {
+        "data": _digest(*(x for pair in data.values() for x in pair)),
+        "start": _digest(*start.values()),
+    }
+    settings |= {
+        "learned": list(learned),
+        "model": [model.depth, model.padding, model.attention, model.temperature],
+    }
     best, history = start, History()
-    store = None if folder is None else _Checkpoints(inputs.path(folder, "folder"), settings)
-    as_before, threads_before = torch.are_deterministic_algorithms_enabled(), torch.get_num_threads()
+    store = (
+        None
+        if folder is None
+        else _Checkpoints(inputs.path(folder, "folder"), settings)
+    )
+    as_before, threads_before = (
+        torch.are_deterministic_algorithms_enabled(),
+        torch.get_num_threads(),
+    )
     try:
-        torch.set_num_threads(threads_before if threads is None else inputs.count(threads, "threads", 256, least=1))
+        torch.set_num_threads(
+            threads_before
+            if threads is None
+            else inputs.count(threads, "threads", 256, least=1)
+        )
         torch.use_deterministic_algorithms(deterministic or as_before)
         if store and (found := store.newest()):
             history, tensors = found
@@ -275,14 +337,29 @@ def train(
             if patience is not None and number - 1 - history.best >= patience:
                 break
             row = _epoch(
-                model, optimiser, *data["ids"], number, epochs, batch, seed, clip, dropout, progress and history
+                model,
+                optimiser,
+                *data["ids"],
+                number,
+                epochs,
+                batch,
+                seed,
+                clip,
+                dropout,
+                progress and history,
             )
             if validation is not None:
-                row["validation_loss"], row["validation_accuracy"] = evaluate(model, *data["validation"])
+                row["validation_loss"], row["validation_accuracy"] = evaluate(
+                    model, *data["validation"]
+                )
             if measure is not None:
-                row |= inputs.instance(measure(model, number), "what measure returns", dict)
+                row |= inputs.instance(
+                    measure(model, number), "what measure returns", dict
+                )
             score = row.get("validation_accuracy", number)
-            if number == 0 or score > history.epochs[history.best].get("validation_accuracy", history.best):
+            if number == 0 or score > history.epochs[history.best].get(
+                "validation_accuracy", history.best
+            ):
                 history.best, best = number, _copy(model)
             history.epochs.append(row)
             if store:
@@ -297,13 +374,19 @@ def train(
     return history
 
 
-def _epoch(model, optimiser, ids, labels, number, epochs, batch, seed, clip, dropout, history):
+def _epoch(
+    model, optimiser, ids, labels, number, epochs, batch, seed, clip, dropout, history
+):
     """Once through the training data; loss, accuracy and alpha."""
     generator = torch.Generator().manual_seed(1_000_003 * seed + number)
     order = torch.randperm(len(ids), generator=generator).split(batch)
     loss, right = 0.0, 0
     for rows in _bar(order, history, f"epoch {number + 1} of {epochs}"):
-        keep = torch.rand(len(rows), ids.shape[1], generator=generator) >= dropout if dropout else None
+        keep = (
+            torch.rand(len(rows), ids.shape[1], generator=generator) >= dropout
+            if dropout
+            else None
+        )
         logits = model(ids[rows], keep)
         cost = F.binary_cross_entropy_with_logits(logits, labels[rows])
         optimiser.zero_grad()
@@ -312,16 +395,30 @@ def _epoch(model, optimiser, ids, labels, number, epochs, batch, seed, clip, dro
         optimiser.step()
         loss += float(cost.detach()) * len(rows)
         right += int(((logits > 0) == (labels[rows] > 0)).sum())
-    if not (math.isfinite(loss) and all(bool(p.isfinite().all()) for p in model.parameters())):
-        raise ValueError(f"epoch {number + 1}: the loss is {loss}, or weights are not finite. Take a smaller rate.")
-    return {"loss": loss / len(ids), "accuracy": right / len(ids), "alpha": float(model.alpha.detach())}
+    if not (
+        math.isfinite(loss)
+        and all(bool(p.isfinite().all()) for p in model.parameters())
+    ):
+        raise ValueError(
+            f"epoch {number + 1}: the loss is {loss}, or weights are not finite. Take a smaller rate."
+        )
+    return {
+        "loss": loss / len(ids),
+        "accuracy": right / len(ids),
+        "alpha": float(model.alpha.detach()),
+    }
 
 
 @torch.no_grad()
 def evaluate(model, ids, labels, batch=256):
     """(mean loss, accuracy) of a model."""
     ids, labels = _pair(model, ids, labels)
-    logits = torch.cat([model(some) for some in ids.split(inputs.count(batch, "batch", MOST_ROWS, least=1))])
+    logits = torch.cat(
+        [
+            model(some)
+            for some in ids.split(inputs.count(batch, "batch", MOST_ROWS, least=1))
+        ]
+    )
     loss = F.binary_cross_entropy_with_logits(logits, labels)
     return float(loss), float(((logits > 0) == (labels > 0)).float().mean())
 
@@ -344,7 +441,11 @@ def _bar(order, history, what):
     from tqdm.auto import tqdm
 
     last = history.epochs[-1] if history.epochs else {}
-    shown = {name: f"{last[name]:.3f}" for name in ("loss", "validation_accuracy") if name in last}
+    shown = {
+        name: f"{last[name]:.3f}"
+        for name in ("loss", "validation_accuracy")
+        if name in last
+    }
     return tqdm(order, desc=what, leave=False, postfix=shown)
 
 
@@ -355,13 +456,18 @@ def _copy(model):
 def _digest(*tensors):
     sha = hashlib.sha256()
     for tensor in tensors:
-        sha.update(str(tuple(tensor.shape)).encode() + tensor.detach().contiguous().cpu().numpy().tobytes())
+        sha.update(
+            str(tuple(tensor.shape)).encode()
+            + tensor.detach().contiguous().cpu().numpy().tobytes()
+        )
     return sha.hexdigest()
 
 
 def _tensors(model, optimiser, best):
     """Everything that a run needs to go on."""
-    out = {f"model.{k}": v for k, v in _copy(model).items()} | {f"best.{k}": v for k, v in best.items()}
+    out = {f"model.{k}": v for k, v in _copy(model).items()} | {
+        f"best.{k}": v for k, v in best.items()
+    }
     for i, state in optimiser.state_dict()["state"].items():
         out |= {f"adam.{i}.{k}": v.clone() for k, v in state.items()}
     return out
@@ -388,13 +494,23 @@ class _Checkpoints:
     def __init__(self, folder, settings):
         self.folder, self.settings = folder, settings
         if folder.exists() and not folder.is_dir():
-            raise ValueError(f"folder is {folder}, a file: expected a folder for checkpoints.")
+            raise ValueError(
+                f"folder is {folder}, a file: expected a folder for checkpoints."
+            )
         folder.mkdir(parents=True, exist_ok=True)
 
     def save(self, history, tensors):
-        record = {"settings": self.settings, "epochs": history.epochs, "best": history.best}
-        files.write_sealed(self.folder / f"epoch-{len(history.epochs):04d}", record, tensors)
-        for old in sorted(self.folder.glob("epoch-*.json"))[:-2]:  # missing, if another run goes on here as well
+        record = {
+            "settings": self.settings,
+            "epochs": history.epochs,
+            "best": history.best,
+        }
+        files.write_sealed(
+            self.folder / f"epoch-{len(history.epochs):04d}", record, tensors
+        )
+        for old in sorted(self.folder.glob("epoch-*.json"))[
+            :-2
+        ]:  # missing, if another run goes on here as well
             old.unlink(missing_ok=True)
             old.with_suffix(".safetensors").unlink(missing_ok=True)
 
@@ -404,7 +520,11 @@ class _Checkpoints:
             if found := files.read_sealed(file.with_suffix("")):
                 (record, tensors), theirs = found, found[0].get("settings", {})
                 if theirs != self.settings:
-                    other = [name for name, value in self.settings.items() if theirs.get(name) != value]
+                    other = [
+                        name
+                        for name, value in self.settings.items()
+                        if theirs.get(name) != value
+                    ]
                     raise ValueError(
                         f"{self.folder} holds a run with other settings or data ({', '.join(other)}): choose another "
                         "folder, or empty it."
@@ -425,9 +545,13 @@ class Explanation:
     unknown: list
     logit: float
     path: dynamics.Trajectory  # of the words, layer by layer
-    follows: np.ndarray  # (depth, n): whom each follows in each layer (the first, on a tie)
+    follows: (
+        np.ndarray
+    )  # (depth, n): whom each follows in each layer (the first, on a tie)
     leaders: np.ndarray  # indices of the leaders found in these layers
-    root: np.ndarray  # (n,): the word at the end of the chain of those followed in the last layer
+    root: (
+        np.ndarray
+    )  # (n,): the word at the end of the chain of those followed in the last layer
     shares: dict  # word: its share of the logit, over all that gather at it; they and the bias add up to the logit
     bias: float
     without: np.ndarray  # (n,): the logit without that word, exactly (run again); nan if it is the only one
@@ -449,18 +573,27 @@ def explain(model, words, vocabulary=None, length=128):
     inputs.instance(model, "model", HardmaxClassifier)
     vocabulary = model.vocabulary if vocabulary is None else vocabulary
     if vocabulary is None:
-        raise ValueError("The model carries no vocabulary: pass vocabulary, or set model.vocabulary.")
+        raise ValueError(
+            "The model carries no vocabulary: pass vocabulary, or set model.vocabulary."
+        )
     rows, words = model.embedding.num_embeddings, inputs.words(words, "words")
     if len(inputs.instance(vocabulary, "vocabulary", reviews.Vocabulary)) != rows:
         raise ValueError(
             f"vocabulary has {len(vocabulary)} rows, padding included: expected {rows}, those of the model."
         )
-    ids = vocabulary.encode(words, length if length is None else inputs.count(length, "length", least=1))
+    ids = vocabulary.encode(
+        words, length if length is None else inputs.count(length, "length", least=1)
+    )
     ids = ids if model.padding == "token" else ids[ids != 0]
     if not ids.any():
-        raise ValueError(f"None of the {len(words)} words is in the vocabulary: nothing to explain.")
+        raise ValueError(
+            f"None of the {len(words)} words is in the vocabulary: nothing to explain."
+        )
     different = list(dict.fromkeys(ids.tolist()))
-    names, counts = [vocabulary.words[i] for i in different], np.array([(ids == i).sum() for i in different], float)
+    names, counts = (
+        [vocabulary.words[i] for i in different],
+        np.array([(ids == i).sum() for i in different], float),
+    )
     with torch.no_grad():
         Z = model.embedding.weight[different].double().numpy()
         v, bias = model.decoder.weight[0].double().numpy(), float(model.decoder.bias)
@@ -468,7 +601,9 @@ def explain(model, words, vocabulary=None, length=128):
         A = None if R is None else (R.T @ R + (R.T @ R).T) / 2
         alpha, n = float(_positive(model.raw_alpha.double())), len(names)
     path = dynamics.simulate(Z, alpha, model.depth, A)
-    follows = np.array([attention.follow(z, A) for z in path.tokens[:-1]]).reshape(model.depth, n)
+    follows = np.array([attention.follow(z, A) for z in path.tokens[:-1]]).reshape(
+        model.depth, n
+    )
     root = follows[-1] if model.depth else np.arange(n)
     while (root[root] != root).any():
         root = root[root]
@@ -496,7 +631,9 @@ def _without(Z, counts, alpha, A, depth, v, bias):
     if n == 1:
         return np.array([np.nan])
     mask = ~np.eye(n, dtype=bool)
-    last = dynamics.simulate(np.broadcast_to(Z, (n, *Z.shape)), alpha, depth, A, mask=mask).tokens[-1]
+    last = dynamics.simulate(
+        np.broadcast_to(Z, (n, *Z.shape)), alpha, depth, A, mask=mask
+    ).tokens[-1]
     weights = mask * counts
     return ((weights * (last @ v)).sum(1) / weights.sum(1)) + bias
 
@@ -509,7 +646,10 @@ def _stable(path, follows, A):
     least = math.inf
     for Z, to in zip(path.tokens[:-1] @ R.T, follows, strict=True):
         gap = (Z * Z[to]).sum(-1)[:, None] - Z @ Z.T
-        reach = np.linalg.norm(Z[to][:, None] - Z, axis=-1) + 2 * np.linalg.norm(Z, axis=-1)[:, None]
+        reach = (
+            np.linalg.norm(Z[to][:, None] - Z, axis=-1)
+            + 2 * np.linalg.norm(Z, axis=-1)[:, None]
+        )
         radius = (np.sqrt(reach**2 + 8 * np.maximum(gap, 0)) - reach) / 4
         radius[np.arange(len(Z)), to] = math.inf
         least = min(least, radius.min())

@@ -5,9 +5,11 @@ from math import fsum
 
 import numpy as np
 
-from hmlib import attention, inputs
+from hmlib import arithmetic, attention, inputs
 
-PIECE = 2**15  # numbers that are moved at a time: few enough for the processor's own memory
+PIECE = (
+    2**15
+)  # numbers that are moved at a time: few enough for the processor's own memory
 
 
 def step(Z, alpha, A=None, *, mask=None):
@@ -42,13 +44,26 @@ def simulate(Z, alpha, layers, A=None, *, mask=None):
     layers      how many layers, >= 0; the other arguments are those of `attention_sets`
     """
     Z, A, mask = attention.model(Z, A, mask)
-    rates, layers = inputs.rates(alpha, inputs.summable(Z)), inputs.count(layers, "layers")
-    inputs.room((layers + 1, *Z.shape), 8, "simulate", "Go through fewer layers at a time, or take limit.")
+    rates, layers = (
+        inputs.rates(alpha, inputs.summable(Z)),
+        inputs.count(layers, "layers"),
+    )
+    inputs.room(
+        (layers + 1, *Z.shape),
+        8,
+        "simulate",
+        "Go through fewer layers at a time, or take limit.",
+    )
     tokens = np.empty((layers + 1, *Z.shape), Z.dtype)
     tokens[0] = Z
     targets = _Targets(Z, A, mask)
     for k in range(layers):
-        advance(tokens[k], targets.of(tokens[k]), rates[min(k, len(rates) - 1)], out=tokens[k + 1])
+        advance(
+            tokens[k],
+            targets.of(tokens[k]),
+            rates[min(k, len(rates) - 1)],
+            out=tokens[k + 1],
+        )
     return Trajectory(tokens, A, mask)
 
 
@@ -66,7 +81,9 @@ class Trajectory:
 
     def attention_sets(self, k):
         """C_i(Z^k), bool (..., n, n)."""
-        return attention.attention_sets(self.tokens[inputs.count(k, "layer", self.layers)], self.A, mask=self.mask)
+        return attention.attention_sets(
+            self.tokens[inputs.count(k, "layer", self.layers)], self.A, mask=self.mask
+        )
 
     def leaders(self, k):
         """The leaders found in layers 0 to k: tokens with C_i(Z^l) = {i} at some layer l <= k.
@@ -77,12 +94,19 @@ class Trajectory:
         k = inputs.count(k, "layer", self.layers)
         n, d = self.tokens.shape[-2:]
         paths = self.tokens[: k + 1].reshape(k + 1, -1, n, d)
-        masks = [None] * paths.shape[1] if self.mask is None else self.mask.reshape(-1, n)
-        found = [_leaders(path, self.A, mask) for path, mask in zip(paths.swapaxes(0, 1), masks, strict=True)]
+        masks = (
+            [None] * paths.shape[1] if self.mask is None else self.mask.reshape(-1, n)
+        )
+        found = [
+            _leaders(path, self.A, mask)
+            for path, mask in zip(paths.swapaxes(0, 1), masks, strict=True)
+        ]
         return found if self.tokens.ndim > 3 else found[0]
 
     def __repr__(self):
-        return f"Trajectory(layers={self.layers}, tokens of shape {self.tokens.shape[1:]})"
+        return (
+            f"Trajectory(layers={self.layers}, tokens of shape {self.tokens.shape[1:]})"
+        )
 
 
 class _Targets:
@@ -90,7 +114,9 @@ class _Targets:
 
     def __init__(self, Z, A, mask):
         self.A, self.mask = A, mask
-        self.asking = np.arange(Z[..., 0].size) if mask is None else np.flatnonzero(mask)
+        self.asking = (
+            np.arange(Z[..., 0].size) if mask is None else np.flatnonzero(mask)
+        )
         self.leads = np.zeros(Z[..., 0].size, bool)
         self.targets = None  # at first the tokens themselves: padding stays where it is
 
@@ -99,7 +125,9 @@ class _Targets:
         if len(self.asking) == 0:
             return self.targets
         tokens = Z.reshape(-1, Z.shape[-1])
-        first, ties = attention.choose(Z.reshape(-1, *Z.shape[-2:]), self.A, self.mask, self.asking)
+        first, ties = attention.choose(
+            Z.reshape(-1, *Z.shape[-2:]), self.A, self.mask, self.asking
+        )
         goals = tokens.take(first, 0)
         for rows, members in ties:
             goals[rows] = mean(tokens[members])
@@ -139,12 +167,12 @@ def _leaders(path, A, mask):
     """The leaders of one cloud: self-followers that have not settled on another token before."""
     real = np.arange(path.shape[1]) if mask is None else np.flatnonzero(mask)
     path = path[:, real]
-    first, of = inputs.distinct(path[0])
+    first, of = arithmetic.distinct(path[0])
     copies = np.bincount(of)[of]
     leads, settled = np.zeros(len(real), bool), np.zeros(len(real), bool)
     for Z in path:
         to, ties = attention.choose(Z[None], A)
-        now = inputs.distinct(Z)[1]
+        now = arithmetic.distinct(Z)[1]
         one = np.bincount(now)[now[to]] == copies[to]  # a single value of layer 0
         for rows, _ in ties:
             one[rows] = False

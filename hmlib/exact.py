@@ -13,7 +13,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from hmlib import inputs
+from hmlib import arithmetic, inputs
 
 SCORES = 2**22  # held in memory at a time
 
@@ -40,10 +40,15 @@ class Block:
         if not self.V.any():
             return self.rho * X
         batch = X.reshape(-1, *X.shape[-2:])
-        real = np.ones(batch.shape[:2], bool) if mask is None else mask.reshape(batch.shape[:2])
+        real = (
+            np.ones(batch.shape[:2], bool)
+            if mask is None
+            else mask.reshape(batch.shape[:2])
+        )
         some = max(1, SCORES // batch.shape[1] ** 2)
         means = [
-            self._means(batch[i : i + some], real[i : i + some, None], temperature) for i in range(0, len(batch), some)
+            self._means(batch[i : i + some], real[i : i + some, None], temperature)
+            for i in range(0, len(batch), some)
         ]
         return self.rho * X + np.concatenate(means).reshape(X.shape)
 
@@ -51,7 +56,9 @@ class Block:
         query, key, value = X @ self.Q.T, (X @ self.K.T).swapaxes(-1, -2), X @ self.V.T
         if temperature:
             scores = np.where(real, query @ key, -np.inf)
-            with np.errstate(over="ignore"):  # a gap over a tiny temperature: a weight of 0
+            with np.errstate(
+                over="ignore"
+            ):  # a gap over a tiny temperature: a weight of 0
                 weights = np.exp((scores - scores.max(-1, keepdims=True)) / temperature)
             return weights @ value / weights.sum(-1, keepdims=True)
         if len(self.Q) > 1:
@@ -63,7 +70,16 @@ class Block:
 
     @property
     def arrays(self):
-        return self.U, self.W, self.b, np.array([self.eta]), self.Q, self.K, self.V, np.array([self.rho])
+        return (
+            self.U,
+            self.W,
+            self.b,
+            np.array([self.eta]),
+            self.Q,
+            self.K,
+            self.V,
+            np.array([self.rho]),
+        )
 
 
 def _mean(scores, real, value):
@@ -81,23 +97,38 @@ class ExactTransformer:
 
     blocks: list
     classes: list | None  # the labels: the last block says which, by its number
-    margin: float | None  # sequences this near to one that was given get its label (max-norm; see classify_exactly)
-    temperature: float | None  # with softmax up to this temperature, all given sequences still get theirs
-    error: float = 0.0  # the largest on what was given: of a class number, or of a coordinate
+    margin: (
+        float | None
+    )  # sequences this near to one that was given get its label (max-norm; see classify_exactly)
+    temperature: (
+        float | None
+    )  # with softmax up to this temperature, all given sequences still get theirs
+    error: float = (
+        0.0  # the largest on what was given: of a class number, or of a coordinate
+    )
 
     def states(self, X, mask=None, temperature=0):
         """Yield (stage, layer, tokens): the tokens that come in, and after each half of each block."""
         X = inputs.cloud(X, "X")
         mask, d = inputs.real_tokens(mask, X), self.blocks[0].U.shape[1]
         if X.shape[-1] != d:
-            raise ValueError(f"X has shape {X.shape}: expected tokens of {d} coordinates, (..., n, {d}).")
+            raise ValueError(
+                f"X has shape {X.shape}: expected tokens of {d} coordinates, (..., n, {d})."
+            )
         temperature = inputs.number(temperature, "temperature", ">= 0")  # 0 is hardmax
         exact = self.blocks[0].U.dtype == object and not temperature
-        return self._states(inputs.like(X, np.empty(0, object if exact else float), "X"), mask, temperature, exact)
+        return self._states(
+            arithmetic.like(X, np.empty(0, object if exact else float), "X"),
+            mask,
+            temperature,
+            exact,
+        )
 
     def _states(self, X, mask, temperature, exact):
         yield "input", "input", X
-        for block in self.blocks if exact or self.blocks[0].U.dtype != object else self._floats():
+        for block in (
+            self.blocks if exact or self.blocks[0].U.dtype != object else self._floats()
+        ):
             X = block.feed_forward(X)
             yield block.stage, "feed-forward", X
             X = block.attend(X, mask, temperature)
@@ -112,9 +143,15 @@ class ExactTransformer:
     def predict(self, X, mask=None, temperature=0):
         """The label of a sequence, or the labels of a batch as a list: the class number nearest to the mean of q."""
         if self.classes is None:
-            raise ValueError("this transformer has no labels, it maps sequences to sequences: use transform.")
-        nearest = np.floor(np.asarray(self.scores(X, mask, temperature), float) + 0.5).astype(int)
-        labels = [self.classes[k] for k in nearest.clip(0, len(self.classes) - 1).reshape(-1)]
+            raise ValueError(
+                "this transformer has no labels, it maps sequences to sequences: use transform."
+            )
+        nearest = np.floor(
+            np.asarray(self.scores(X, mask, temperature), float) + 0.5
+        ).astype(int)
+        labels = [
+            self.classes[k] for k in nearest.clip(0, len(self.classes) - 1).reshape(-1)
+        ]
         return labels if nearest.ndim else labels[0]
 
     def scores(self, X, mask=None, temperature=0):
@@ -127,7 +164,10 @@ class ExactTransformer:
     def n_parameters(self):
         """Counted as a trained model would: every entry of U, W, b, Q, K, eta and rho; V by its two factors of size d x rank."""
         return sum(
-            sum(a.size for a in B.arrays) - B.V.size + 2 * len(B.V) * int(B.V.any(axis=1).sum()) for B in self.blocks
+            sum(a.size for a in B.arrays)
+            - B.V.size
+            + 2 * len(B.V) * int(B.V.any(axis=1).sum())
+            for B in self.blocks
         )
 
     @property
@@ -141,7 +181,14 @@ class ExactTransformer:
 
     def _floats(self):
         return [
-            Block(B.stage, **{k: np.asarray(v, float)[()] for k, v in vars(B).items() if k != "stage"})
+            Block(
+                B.stage,
+                **{
+                    k: np.asarray(v, float)[()]
+                    for k, v in vars(B).items()
+                    if k != "stage"
+                },
+            )
             for B in self.blocks
         ]
 
@@ -155,20 +202,33 @@ class ExactTransformer:
                 super().__init__()
                 for k, B in enumerate(blocks):
                     for name in "UWbQKV":
-                        self.register_parameter(f"{name}{k}", torch.nn.Parameter(torch.tensor(getattr(B, name))))
+                        self.register_parameter(
+                            f"{name}{k}",
+                            torch.nn.Parameter(torch.tensor(getattr(B, name))),
+                        )
                 self.scalars = [(float(B.eta), float(B.rho)) for B in blocks]
 
             def forward(self, X, mask=None, temperature=0):
-                away = 0.0 if mask is None else torch.zeros(mask.shape).masked_fill(~mask, -math.inf)[..., None, :]
+                away = (
+                    0.0
+                    if mask is None
+                    else torch.zeros(mask.shape).masked_fill(~mask, -math.inf)[
+                        ..., None, :
+                    ]
+                )
                 for k, (eta, rho) in enumerate(self.scalars):
-                    U, W, b, Q, K, V = (getattr(self, f"{name}{k}") for name in "UWbQKV")
+                    U, W, b, Q, K, V = (
+                        getattr(self, f"{name}{k}") for name in "UWbQKV"
+                    )
                     X = eta * X + torch.relu(X @ U.T + b) @ W.T
                     query = X @ Q.T
                     if not temperature and len(Q) == 1:
                         query = query.sign()  # the same sets, without rounding
                     scores = query @ (X @ K.T).transpose(-1, -2) + away
                     if temperature:
-                        weights = ((scores - scores.amax(-1, keepdim=True)) / temperature).softmax(-1)
+                        weights = (
+                            (scores - scores.amax(-1, keepdim=True)) / temperature
+                        ).softmax(-1)
                     else:
                         weights = (scores == scores.amax(-1, keepdim=True)).double()
                         weights = weights / weights.sum(-1, keepdim=True)
@@ -200,17 +260,31 @@ def classify_exactly(sequences, labels, mode="set"):
     """
     inputs.choice(mode, "mode", ("set", "measure"))
     (sequences,) = _sequences(sequence=sequences)
-    labels = list(labels) if isinstance(labels, str) else inputs.sequence(labels, "labels", "labels")
+    labels = (
+        list(labels)
+        if isinstance(labels, str)
+        else inputs.sequence(labels, "labels", "labels")
+    )
     if len(labels) != len(sequences):
-        raise ValueError(f"there are {len(sequences)} sequences and {len(labels)} labels: expected as many of both.")
+        raise ValueError(
+            f"there are {len(sequences)} sequences and {len(labels)} labels: expected as many of both."
+        )
     try:
-        labels = [label.tolist() if hasattr(label, "tolist") else label for label in labels]  # of NumPy, of torch
+        labels = [
+            label.tolist() if hasattr(label, "tolist") else label for label in labels
+        ]  # of NumPy, of torch
         classes = list(dict.fromkeys(labels))
     except Exception:
-        raise ValueError("labels cannot be hashed: expected numbers, strings or tuples.") from None
+        raise ValueError(
+            "labels cannot be hashed: expected numbers, strings or tuples."
+        ) from None
     if any(isinstance(label, float) and math.isnan(label) for label in classes):
-        raise ValueError("labels has NaN, which equals nothing: expected numbers, strings or tuples.")
-    of = np.array([classes.index(label) for label in labels])  # the class of each sequence, by its number
+        raise ValueError(
+            "labels has NaN, which equals nothing: expected numbers, strings or tuples."
+        )
+    of = np.array(
+        [classes.index(label) for label in labels]
+    )  # the class of each sequence, by its number
     kept = _distinct(sequences, of, mode)
     y, line = of[kept], _Line([sequences[i] for i in kept], mode)
 
@@ -218,11 +292,19 @@ def classify_exactly(sequences, labels, mode="set"):
         """Sequences that share a place share a group; two labels in one group show in two neighbours."""
         M = line.place(P)
         order = np.argsort(M, kind="stable")
-        gaps, change, group = np.diff(M[order]), np.diff(y[order]) != 0, np.zeros(len(M), int)
+        gaps, change, group = (
+            np.diff(M[order]),
+            np.diff(y[order]) != 0,
+            np.zeros(len(M), int),
+        )
         apart = gaps > line.faint(P)
         group[order[1:]] = np.cumsum(apart)
         pair = np.flatnonzero(change & ~apart)[:1]
-        return group, min(gaps[change & apart], default=0) / P.max(), [*order[pair], *order[pair + 1]]
+        return (
+            group,
+            min(gaps[change & apart], default=0) / P.max(),
+            [*order[pair], *order[pair + 1]],
+        )
 
     line.separate(judge)
     M = line.place(line.P)
@@ -230,21 +312,35 @@ def classify_exactly(sequences, labels, mode="set"):
     line.collapse(int(y[order[0]]))
     changes = [(i, j) for i, j in pairwise(order) if y[i] != y[j]]
     for i, j in changes:
-        if not M[j] - M[i] > (0 if line.exact else 8 * inputs.EPS * M[j]):
+        if not M[j] - M[i] > (0 if line.exact else 8 * arithmetic.EPS * M[j]):
             raise _too_fine(kept[i], kept[j])
         line.label((2 * M[i] + M[j]) / 3, (M[i] + 2 * M[j]) / 3, int(y[j] - y[i]))
 
     # Labels stay while no place is off by more than a third of a gap, and p stays above 1/2. Through a block, errors grow
     # by the factor 1 + c; softmax misses a maximum of scores p q by at most T log(n), that of q by T log(n) / p.
-    slack = min([(M[j] - M[i]) / 3 for i, j in changes] + [line.number(1) / 2]) if changes else math.inf
+    slack = (
+        min([(M[j] - M[i]) / 3 for i, j in changes] + [line.number(1) / 2])
+        if changes
+        else math.inf
+    )
     heat, entropy = 0.0, 2 * math.log(max(map(len, sequences)))
     for c in line.strengths:
         heat += float(c) * (entropy + heat)
     heat += entropy
-    warm = math.inf if mode == "measure" or heat == 0 or not changes else float(slack) / heat
-    machine = ExactTransformer(line.blocks, classes, slack / line.stretch if changes else math.inf, warm)
+    warm = (
+        math.inf
+        if mode == "measure" or heat == 0 or not changes
+        else float(slack) / heat
+    )
+    machine = ExactTransformer(
+        line.blocks, classes, slack / line.stretch if changes else math.inf, warm
+    )
 
-    read = machine.scores(*padded(sequences)) if not line.exact else np.array([machine.scores(X) for X in sequences])
+    read = (
+        machine.scores(*padded(sequences))
+        if not line.exact
+        else np.array([machine.scores(X) for X in sequences])
+    )
     off = abs(read - of)
     if not off.max() <= (0 if line.exact else 0.25):
         i = int(np.argmax(~(off <= 0.25)))
@@ -267,7 +363,9 @@ def interpolate_exactly(inputs, outputs):
     """
     X, Y = _sequences(input=inputs, output=outputs)
     if len(X) != len(Y):
-        raise ValueError(f"there are {len(X)} inputs and {len(Y)} outputs: expected as many of both.")
+        raise ValueError(
+            f"there are {len(X)} inputs and {len(Y)} outputs: expected as many of both."
+        )
     for i, (x, y) in enumerate(zip(X, Y, strict=True)):
         n, m = len(set(map(tuple, x))), len(set(map(tuple, y)))
         if n < m:
@@ -275,7 +373,9 @@ def interpolate_exactly(inputs, outputs):
                 f"input {i} has {n} distinct tokens and output {i} has {m}: a token cannot become two; "
                 "expected at most as many in the output."
             )
-    kept = _distinct(X, [frozenset(map(tuple, y)) for y in Y], "set", "inputs", "outputs")
+    kept = _distinct(
+        X, [frozenset(map(tuple, y)) for y in Y], "set", "inputs", "outputs"
+    )
     targets = [np.array(list(dict.fromkeys(map(tuple, Y[i])))) for i in kept]
     line = _Line([X[i] for i in kept], "set")
 
@@ -292,19 +392,32 @@ def interpolate_exactly(inputs, outputs):
         """Sequences moved alike share a group. There have to be as many tokens alone in each as it has targets."""
         # (A direction may put two tokens in one place: then there are too few, and the gap is 0.)
         weakest = [
-            ([*free, *[(0, free[0][1])] * len(y)])[len(y) - 1] for free, y in zip(isolated(P), targets, strict=True)
+            ([*free, *[(0, free[0][1])] * len(y)])[len(y) - 1]
+            for free, y in zip(isolated(P), targets, strict=True)
         ]
         j = min(range(len(P)), key=lambda j: weakest[j][0])
         group, owners = np.unique(shift, return_inverse=True)[1], {}
-        clash = line.exact and any(owners.setdefault(v, g) != g for row, g in zip(P, group, strict=True) for v in row)
+        clash = line.exact and any(
+            owners.setdefault(v, g) != g
+            for row, g in zip(P, group, strict=True)
+            for v in row
+        )
         if weakest[j][0] > 64 * line.faint(P) or len(P) == 1:
             return group, weakest[j][0] / P.max(), []
         near = line.distance(P, weakest[j][1])
-        return group, -1 if clash else weakest[j][0] / P.max(), [j, min(set(range(len(P))) - {j}, key=near.item)]
+        return (
+            group,
+            -1 if clash else weakest[j][0] / P.max(),
+            [j, min(set(range(len(P))) - {j}, key=near.item)],
+        )
 
     line.separate(judge)
     line.block("reset", [(1, 0, (1, 0))])
-    leaders = [(j, value) for j, free in enumerate(isolated(line.P)) for _, value in free[: len(targets[j])]]
+    leaders = [
+        (j, value)
+        for j, free in enumerate(isolated(line.P))
+        for _, value in free[: len(targets[j])]
+    ]
     # Each leader goes to a point of its own on a circle round 0, farther along the first axis than all that stays behind.
     size = max([line.P.max(), *(abs(y).max() for y in targets)])
     R = 8 / line.power(size)
@@ -312,13 +425,22 @@ def interpolate_exactly(inputs, outputs):
     points = []
     for k, (_, value) in enumerate(leaders):
         u = line.number(7) * (k + 1) / (10 * len(leaders))
-        points.append(line.array([R * (1 - u * u) / (1 + u * u), 2 * R * u / (1 + u * u)] + [0] * (line.d - 2)))
+        points.append(
+            line.array(
+                [R * (1 - u * u) / (1 + u * u), 2 * R * u / (1 + u * u)]
+                + [0] * (line.d - 2)
+            )
+        )
         now.discard(value)
         gap = min([abs(x - value) for x in now] + [value])
         line.bump("select", line.axis, value, gap, points[-1] - value * line.axis)
         now.add(points[-1][0])
     line.blocks[-1] = replace(
-        line.blocks[-1], Q=line.plane, K=line.plane, V=line.plane.T @ line.plane, rho=line.number(0)
+        line.blocks[-1],
+        Q=line.plane,
+        K=line.plane,
+        V=line.plane.T @ line.plane,
+        rho=line.number(0),
     )
     now, rng = np.array(points), np.random.default_rng(1)
     todo = [iter(y) for y in targets]
@@ -328,7 +450,13 @@ def interpolate_exactly(inputs, outputs):
         best = (0, ())  # the widest gap, and the direction that has it
         while not best[0]:
             for f in map(line.array, rng.integers(-64, 65, (16, line.d)).tolist()):
-                best = max(best, (min(abs((others - now[k]) @ f), default=R) / (1 + abs(f).sum()), tuple(f)))
+                best = max(
+                    best,
+                    (
+                        min(abs((others - now[k]) @ f), default=R) / (1 + abs(f).sum()),
+                        tuple(f),
+                    ),
+                )
         f = line.array(best[1])
         line.bump("move", f, now[k] @ f, best[0] * (1 + abs(f).sum()), target - now[k])
         now[k] = target
@@ -338,8 +466,15 @@ def interpolate_exactly(inputs, outputs):
         far = abs(machine.transform(x)[:, None] - y).max(-1)
         error = max(far.min(1).max(), far.min(0).max())
         if not error <= (0 if line.exact else 1e-6 * max(1, abs(y).max())):
-            j = min(set(range(len(X))) - {i}, key=lambda j: abs(X[j][:, None] - x).max(-1).min(1).max(), default=i)
-            raise ValueError(f"input {i} misses its output by {float(error):.1g}, " + FINER.format(i, j))
+            j = min(
+                set(range(len(X))) - {i},
+                key=lambda j: abs(X[j][:, None] - x).max(-1).min(1).max(),
+                default=i,
+            )
+            raise ValueError(
+                f"input {i} misses its output by {float(error):.1g}, "
+                + FINER.format(i, j)
+            )
         worst = max(worst, error)
     return replace(machine, error=worst)
 
@@ -348,7 +483,10 @@ def padded(sequences):
     """(tokens, mask): sequences of any lengths as one batch (N, n, d), with False where there is no token."""
     longest = max(map(len, sequences))
     mask = np.arange(longest) < np.array([len(X) for X in sequences])[:, None]
-    tokens = np.zeros((*mask.shape, np.shape(sequences[0])[1]), np.result_type(*(np.asarray(X) for X in sequences)))
+    tokens = np.zeros(
+        (*mask.shape, np.shape(sequences[0])[1]),
+        np.result_type(*(np.asarray(X) for X in sequences)),
+    )
     tokens[mask] = np.concatenate(sequences)
     return tokens, mask
 
@@ -357,14 +495,25 @@ class _Line:
     """All tokens of N different sequences on one line, and the blocks that have moved them so far."""
 
     def __init__(self, sequences, mode):
-        self.d, self.exact, self.mode = sequences[0].shape[1], sequences[0].dtype == object, mode
+        self.d, self.exact, self.mode = (
+            sequences[0].shape[1],
+            sequences[0].dtype == object,
+            mode,
+        )
         self.number, self.blur = (Fraction, 0) if self.exact else (float, 2.0**-30)
-        self.axis, self.plane = (self.array(np.eye(self.d, dtype=int)[k].tolist()) for k in (0, [0, 1]))
-        names = {x: k for k, x in enumerate(dict.fromkeys(tuple(x) for X in sequences for x in X))}
+        self.axis, self.plane = (
+            self.array(np.eye(self.d, dtype=int)[k].tolist()) for k in (0, [0, 1])
+        )
+        names = {
+            x: k
+            for k, x in enumerate(dict.fromkeys(tuple(x) for X in sequences for x in X))
+        }
         self.tokens = np.array(list(names))
         counts = [Counter(names[tuple(x)] for x in X) for X in sequences]
         most = max(map(len, counts))  # shorter sequences repeat a token, with weight 0
-        self.index = np.array([list(c) + [next(iter(c))] * (most - len(c)) for c in counts])
+        self.index = np.array(
+            [list(c) + [next(iter(c))] * (most - len(c)) for c in counts]
+        )
         weights = [
             [self.number(k) / len(X) for k in c.values()] + [0] * (most - len(c))
             for c, X in zip(counts, sequences, strict=True)
@@ -374,7 +523,14 @@ class _Line:
 
     def array(self, X):
         return (
-            np.array([[Fraction(x) for x in row] if isinstance(row, list) else Fraction(row) for row in X])
+            np.array(
+                [
+                    [Fraction(x) for x in row]
+                    if isinstance(row, list)
+                    else Fraction(row)
+                    for row in X
+                ]
+            )
             if self.exact
             else np.array(X, float)
         )
@@ -385,7 +541,11 @@ class _Line:
 
     def distance(self, P, t):
         """D_t, the distance of t from each sequence."""
-        return abs(P - t).min(1) if self.mode == "set" else (self.weights * abs(P - t)).sum(1)
+        return (
+            abs(P - t).min(1)
+            if self.mode == "set"
+            else (self.weights * abs(P - t)).sum(1)
+        )
 
     def faint(self, P):
         return self.blur * P.max()
@@ -396,7 +556,9 @@ class _Line:
         nothing, size = self.array([0] * N), self.power(abs(self.tokens).max())
         bits, best = 2 * len(self.tokens).bit_length() + 4, None
         while best is None or (self.exact and not best[0][0]):
-            for g in rng.integers(-(2**bits), 2**bits, (4 if self.exact else 16, self.d)):
+            for g in rng.integers(
+                -(2**bits), 2**bits, (4 if self.exact else 16, self.d)
+            ):
                 g = self.array(g.tolist()) * size
                 p = self.tokens @ g
                 unit = self.power(p.max() - p.min())
@@ -421,7 +583,13 @@ class _Line:
                 group, quality, pair = judge(self.P, shift)
                 continue
             _, t, c, self.P, shift, lift = found
-            self.block("separate", [(1, 0, (1, 0)), (1, -t, (0, -1)), (-1, t, (0, -1))], key=1, V=[(0, 1, -c)], rho=1)
+            self.block(
+                "separate",
+                [(1, 0, (1, 0)), (1, -t, (0, -1)), (-1, t, (0, -1))],
+                key=1,
+                V=[(0, 1, -c)],
+                rho=1,
+            )
             self.read = self.axis, lift
             self.strengths.append(abs(c))
             self.stretch *= 1 + abs(c)
@@ -430,14 +598,21 @@ class _Line:
     def power(self, x):
         """A power of 2 that takes x > 0 to between 1/2 and 2, within the range of floats."""
         if self.exact:
-            return Fraction(2) ** (x.denominator.bit_length() - x.numerator.bit_length())
+            return Fraction(2) ** (
+                x.denominator.bit_length() - x.numerator.bit_length()
+            )
         return 2.0 ** min(480, -math.frexp(x)[1])
 
     def _best(self, rng, judge, shift, group, pair, bits):
         """The (score, t, c, P, shift) of the best of some blocks: t a token that only one of the pair is near to, c any."""
         atoms, best = np.unique(self.P[pair]), None
-        tells = np.array([(x := self.distance(self.P, t)[pair])[0] != x[1] for t in atoms])
-        some = np.append(rng.permutation(atoms[tells])[:6], rng.choice(self.P.reshape(-1), 0 if self.exact else 6))
+        tells = np.array(
+            [(x := self.distance(self.P, t)[pair])[0] != x[1] for t in atoms]
+        )
+        some = np.append(
+            rng.permutation(atoms[tells])[:6],
+            rng.choice(self.P.reshape(-1), 0 if self.exact else 6),
+        )
         for t in some:
             D = self.distance(self.P, t)
             for k in rng.integers(-(2**bits), 2**bits, 3 if self.exact else 8).tolist():
@@ -446,7 +621,12 @@ class _Line:
                 lift = 1 - P.min()
                 P = P + lift
                 new, quality, left = judge(P, moved)
-                splits = len(set(zip(new, group, strict=True))) == len(set(new)) > len(set(group)) and quality >= 0
+                splits = (
+                    len(set(zip(new, group, strict=True)))
+                    == len(set(new))
+                    > len(set(group))
+                    and quality >= 0
+                )
                 score = (splits, not left, len(set(new)), quality)
                 if (splits or not self.exact) and (best is None or score > best[0]):
                     best = score, t, c, P, moved, lift
@@ -454,17 +634,29 @@ class _Line:
 
     def collapse(self, first):
         """All tokens of a sequence go to its place, and say the first class."""
-        self.block("collapse", [(1, 0, (1, 0)), (0, 1, (0, first))], key=0, V=[(0, 0, 1), (1, 1, 1)], rho=0)
+        self.block(
+            "collapse",
+            [(1, 0, (1, 0)), (0, 1, (0, first))],
+            key=0,
+            V=[(0, 0, 1), (1, 1, 1)],
+            rho=0,
+        )
 
     def label(self, low, high, step):
         """Beyond a ramp from low to high, say another class."""
         slope = 1 / (high - low)
-        self.block("label", [(slope, -slope * low, (0, step)), (slope, -slope * high, (0, -step))], eta=1)
+        self.block(
+            "label",
+            [(slope, -slope * low, (0, step)), (slope, -slope * high, (0, -step))],
+            eta=1,
+        )
 
     def bump(self, stage, f, centre, gap, displacement):
         """Move what is within gap / 4 of <f, x> = centre, and nothing that is gap / 4 from all others: four neurons."""
         U = np.array([f * (2 / gap)] * 4)
-        b = -self.array([2 * (4 * centre + k * gap) / (4 * gap) for k in (-3, -1, 1, 3)])
+        b = -self.array(
+            [2 * (4 * centre + k * gap) / (4 * gap) for k in (-3, -1, 1, 3)]
+        )
         W = np.array([displacement * s for s in (1, -1, -1, 1)]).T
         self._add(stage, U, W, b, 1, None, [], 1)
 
@@ -477,17 +669,21 @@ class _Line:
         self._add(stage, U, W, bias, eta, key if self.mode == "set" else None, V, rho)
 
     def _add(self, stage, U, W, b, eta, key, V, rho):
-        Q, K, matrix = self.axis[None] * 0, self.axis[None] * 0, np.outer(self.axis, self.axis) * 0
+        Q, K, matrix = (
+            self.axis[None] * 0,
+            self.axis[None] * 0,
+            np.outer(self.axis, self.axis) * 0,
+        )
         if key is not None:
             Q, K = self.plane[:1], self.plane[[key]]
         for i, j, v in V:
             matrix[i, j] = self.number(v)
-        self.blocks.append(Block(stage, U, W, b, self.number(eta), Q, K, matrix, self.number(rho)))
+        self.blocks.append(
+            Block(stage, U, W, b, self.number(eta), Q, K, matrix, self.number(rho))
+        )
 
 
-FINER = (
-    "in float64: inputs {} and {} are too near, or there are too many. Pass Fractions, which are exact, or part them."
-)
+FINER = "in float64: inputs {} and {} are too near, or there are too many. Pass Fractions, which are exact, or part them."
 
 
 def _too_fine(i, j):
@@ -513,9 +709,16 @@ def _sequences(**given):
                     f"{first} 0 has shape {start.shape}."
                 )
     if start.shape[1] < 2:
-        raise ValueError("tokens have 1 coordinate: expected at least 2. Add a coordinate, 0 for all tokens.")
-    kind = np.empty(0, object if any(X.dtype == object for X in checked.values()) else float)
-    return [[inputs.like(X, kind) for (of, _), X in checked.items() if of == name] for name in given]
+        raise ValueError(
+            "tokens have 1 coordinate: expected at least 2. Add a coordinate, 0 for all tokens."
+        )
+    kind = np.empty(
+        0, object if any(X.dtype == object for X in checked.values()) else float
+    )
+    return [
+        [arithmetic.like(X, kind) for (of, _), X in checked.items() if of == name]
+        for name in given
+    ]
 
 
 def _distinct(sequences, labels, mode, what="sequences", labelled="labels"):
@@ -524,15 +727,25 @@ def _distinct(sequences, labels, mode, what="sequences", labelled="labels"):
     for i, X in enumerate(sequences):
         counts = Counter(map(tuple, X))
         whole = math.gcd(*counts.values())
-        key = frozenset((x, k // whole) for x, k in counts.items()) if mode == "measure" else frozenset(counts)
+        key = (
+            frozenset((x, k // whole) for x, k in counts.items())
+            if mode == "measure"
+            else frozenset(counts)
+        )
         j = first.setdefault(key, i)
         if labels[j] == labels[i]:
             continue
-        equal = "the same tokens in the same proportions" if mode == "measure" else "the same set of tokens"
+        equal = (
+            "the same tokens in the same proportions"
+            if mode == "measure"
+            else "the same set of tokens"
+        )
         advice = "no transformer without positions tells them apart. Give them one label, or add positions to them."
         if mode == "set":
             advice = 'give them one label; where tokens repeat, mode "measure" may tell them apart; order never counts.'
         if what == "inputs":
             advice = "give them one output, or add positions to the tokens."
-        raise ValueError(f"{what} {j} and {i} have different {labelled} but hold {equal}: {advice}")
+        raise ValueError(
+            f"{what} {j} and {i} have different {labelled} but hold {equal}: {advice}"
+        )
     return sorted(first.values())

@@ -13,7 +13,14 @@ with inputs.extra("book"):
     import matplotlib.pyplot as plt
     from matplotlib.patches import FancyBboxPatch, Polygon
 
-INK, ORANGE, SKY, GREEN, BLUE, RED = "#333333", "#E69F00", "#56B4E9", "#009E73", "#0072B2", "#D55E00"
+INK, ORANGE, SKY, GREEN, BLUE, RED = (
+    "#333333",
+    "#E69F00",
+    "#56B4E9",
+    "#009E73",
+    "#0072B2",
+    "#D55E00",
+)
 STYLE = {
     "font.size": 10,
     "axes.spines.top": False,
@@ -48,7 +55,14 @@ def architectures():
     """Three architectures, one block of each: what is left when a transformer is stripped to its attention."""
     blocks = {
         "Residual network": ["feed-forward", "+", "normalise"],
-        "Transformer": ["self-attention", "+", "normalise", "feed-forward", "+", "normalise"],
+        "Transformer": [
+            "self-attention",
+            "+",
+            "normalise",
+            "feed-forward",
+            "+",
+            "normalise",
+        ],
         "Pure attention": ["self-attention", "+", "normalise"],
     }
     colour = {"self-attention": ORANGE, "feed-forward": SKY, "normalise": "#BBBBBB"}
@@ -68,29 +82,55 @@ def architectures():
             )
             if part == "+":
                 ax.text(
-                    0, y, "+", ha="center", va="center", bbox={"boxstyle": "circle,pad=0.15", "fc": "none", "ec": INK}
+                    0,
+                    y,
+                    "+",
+                    ha="center",
+                    va="center",
+                    bbox={"boxstyle": "circle,pad=0.15", "fc": "none", "ec": INK},
                 )
                 ax.plot([0, -1, -1], [y - 1.45, y - 1.45, y], color=INK, lw=1)
-                ax.annotate("", (-0.15, y), (-1.02, y), arrowprops={"arrowstyle": "->", "color": INK})
+                ax.annotate(
+                    "",
+                    (-0.15, y),
+                    (-1.02, y),
+                    arrowprops={"arrowstyle": "->", "color": INK},
+                )
                 below = y + 0.15
             else:
                 box = FancyBboxPatch(
-                    (-0.75, y - 0.25), 1.5, 0.5, "round,pad=0,rounding_size=0.08", fc=colour[part], ec=INK
+                    (-0.75, y - 0.25),
+                    1.5,
+                    0.5,
+                    "round,pad=0,rounding_size=0.08",
+                    fc=colour[part],
+                    ec=INK,
                 )
                 ax.add_patch(box)
                 ax.text(0, y, part, ha="center", va="center", color="black")
                 below = y + 0.25
-        ax.annotate("", (0, below + 0.4), (0, below), arrowprops={"arrowstyle": "->", "color": INK})
+        ax.annotate(
+            "",
+            (0, below + 0.4),
+            (0, below),
+            arrowprops={"arrowstyle": "->", "color": INK},
+        )
         ax.text(0, below + 0.5, "$z_1^{k+1}, \\ldots, z_n^{k+1}$", ha="center")
 
 
 @styled
 def attention_rule(Z, i, matrices):
     """The half-space H_i and the tokens in it that token i follows, one panel for each matrix {title: A}."""
-    _, axes = plt.subplots(1, len(matrices), figsize=(3.75 * len(matrices), 3.9), squeeze=False)
+    _, axes = plt.subplots(
+        1, len(matrices), figsize=(3.75 * len(matrices), 3.9), squeeze=False
+    )
     for ax, (title, A) in zip(axes[0], matrices.items(), strict=True):
         followed = _attention_rule(ax, np.asarray(Z, float), i, A)
-        ax.set_title(f"{title}:  $C_{i + 1} = \\{{{', '.join(str(j + 1) for j in followed)}\\}}$".lstrip(": "))
+        ax.set_title(
+            f"{title}:  $C_{i + 1} = \\{{{', '.join(str(j + 1) for j in followed)}\\}}$".lstrip(
+                ": "
+            )
+        )
 
 
 @styled
@@ -111,7 +151,9 @@ def one_layer(Z, alpha, A=None):
     after, C = dynamics.step(Z, alpha, A), attention.attention_sets(Z, A)
     _, ax = plt.subplots(figsize=(5.6, 4.6))
     _plane(ax, Z, margin=0.12)
-    x, y = np.meshgrid(np.linspace(*ax.get_xlim(), 200), np.linspace(*ax.get_ylim(), 200))
+    x, y = np.meshgrid(
+        np.linspace(*ax.get_xlim(), 200), np.linspace(*ax.get_ylim(), 200)
+    )
     X = np.stack([x, y], -1)
     J = 0.5 * (X @ (np.eye(2) if A is None else A) * X).sum(-1)
     ax.contour(x, y, J, 12, colors=INK, linewidths=0.5, alpha=0.35)
@@ -124,7 +166,13 @@ def one_layer(Z, alpha, A=None):
                 "",
                 after[i],
                 Z[i],
-                arrowprops={"arrowstyle": "-|>", "color": BLUE, "lw": 1.6, "shrinkA": 4, "shrinkB": 0},
+                arrowprops={
+                    "arrowstyle": "-|>",
+                    "color": BLUE,
+                    "lw": 1.6,
+                    "shrinkA": 4,
+                    "shrinkB": 0,
+                },
             )
     _tokens(ax, Z, _alone(C))
 
@@ -139,11 +187,23 @@ def norms(Z, alpha, layers, A=None):
     axes[0].plot(k, length, "o-", color=BLUE, ms=3, lw=1)
     axes[1].semilogy(k, length * (1 + alpha) ** k[:, None], "s-", color=RED, ms=3, lw=1)
     axes[1].semilogy(
-        k, float(length[0].max()) * (1 + alpha) ** k, "--", color=INK, lw=1, label="$(1+\\alpha)^k$ times the longest"
+        k,
+        float(length[0].max()) * (1 + alpha) ** k,
+        "--",
+        color=INK,
+        lw=1,
+        label="$(1+\\alpha)^k$ times the longest",
     )
     axes[1].legend(frameon=False)
-    for ax, title in zip(axes, ("normalised", "without normalisation (log scale)"), strict=True):
-        ax.set(xlabel="layer $k$", ylabel="norm of a token", title=title, xticks=k[:: max(1, layers // 6)])
+    for ax, title in zip(
+        axes, ("normalised", "without normalisation (log scale)"), strict=True
+    ):
+        ax.set(
+            xlabel="layer $k$",
+            ylabel="norm of a token",
+            title=title,
+            xticks=k[:: max(1, layers // 6)],
+        )
 
 
 @styled
@@ -156,7 +216,12 @@ def separation(s, others, x, A=None):
     ax.add_patch(Polygon(_hull(np.vstack([s, others])), fc=SKY, alpha=0.2, ec="none"))
     t = np.linspace(0, 2 * np.pi, 200)
     R = np.eye(2) if A is None else np.linalg.cholesky(A).T
-    ax.plot(*(s[:, None] + delta * np.linalg.solve(R, [np.cos(t), np.sin(t)])), "--", color=GREEN, lw=1.2)
+    ax.plot(
+        *(s[:, None] + delta * np.linalg.solve(R, [np.cos(t), np.sin(t)])),
+        "--",
+        color=GREEN,
+        lw=1.2,
+    )
     _half_space(ax, geometry.half_space(x, A), GREEN)
     ax.annotate("", x, (0, 0), arrowprops={"arrowstyle": "-|>", "color": INK, "lw": 1})
     ax.plot(*others.T, "*", color=INK, ms=13)
@@ -188,7 +253,9 @@ def flow(path, ax=None):
 @styled
 def configurations(clouds, alpha, layers):
     """Rows of clouds {name: Z} through some layers: who follows whom, with the trails and, at the end, the hull."""
-    _, axes = plt.subplots(len(clouds), len(layers), figsize=(7.5, 1.62 * len(clouds)), squeeze=False)
+    _, axes = plt.subplots(
+        len(clouds), len(layers), figsize=(7.5, 1.62 * len(clouds)), squeeze=False
+    )
     for row, (name, Z) in zip(axes, clouds.items(), strict=True):
         path = dynamics.simulate(Z, alpha, layers[-1])
         for ax, k in zip(row, layers, strict=True):
@@ -197,7 +264,14 @@ def configurations(clouds, alpha, layers):
         row[0].text(-1.45, 0, name, rotation=90, va="center", ha="center", fontsize=9)
         leads = path.leaders(layers[-1])
         row[-1].add_patch(
-            Polygon(_hull(path.tokens[-1].astype(float)[leads]), fc=SKY, alpha=0.25, ec=INK, lw=0.6, zorder=0)
+            Polygon(
+                _hull(path.tokens[-1].astype(float)[leads]),
+                fc=SKY,
+                alpha=0.25,
+                ec=INK,
+                lw=0.6,
+                zorder=0,
+            )
         )
 
 
@@ -214,7 +288,13 @@ def neighbourhoods(end, path, delta):
     for s in S:
         ax.add_patch(plt.Circle(s, delta, fc=GREEN, alpha=0.15, ec=GREEN, ls="--"))
         vertex = (s == K).all(1).any()
-        ax.plot(*s, "*" if vertex else "s", color=ORANGE if vertex else GREEN, mec=INK, ms=14 if vertex else 7)
+        ax.plot(
+            *s,
+            "*" if vertex else "s",
+            color=ORANGE if vertex else GREEN,
+            mec=INK,
+            ms=14 if vertex else 7,
+        )
 
 
 @styled
@@ -228,9 +308,20 @@ def convergence(path, end, alpha):
     axes[0].semilogy(k, np.maximum(to_K, 1e-17), "o-", color=BLUE, ms=3, lw=1)
     axes[1].plot(k, np.linalg.norm(tokens, axis=-1), "-", color=BLUE, lw=0.8)
     axes[2].semilogy(k, np.where(left > 0, left, np.nan), "-", color=BLUE, lw=0.8)
-    axes[2].semilogy(k, 3 * left.max() * (1 + alpha) ** -k, "--", color=INK, lw=1, label="slope $1/(1+\\alpha)$")
+    axes[2].semilogy(
+        k,
+        3 * left.max() * (1 + alpha) ** -k,
+        "--",
+        color=INK,
+        lw=1,
+        label="slope $1/(1+\\alpha)$",
+    )
     axes[2].legend(frameon=False, fontsize=8)
-    for ax, title in zip(axes, ("farthest token from $K$", "lengths", "distance to the limit"), strict=True):
+    for ax, title in zip(
+        axes,
+        ("farthest token from $K$", "lengths", "distance to the limit"),
+        strict=True,
+    ):
         ax.axvline(end.settled_at, color=ORANGE, ls=":", lw=1.5)
         ax.set(xlabel="layer $k$", title=title)
 
@@ -239,7 +330,9 @@ def convergence(path, end, alpha):
 def settlement(results, xlabel):
     """Layers until all tokens have settled: median, quartiles and extremes of each group {label: {x: layers}}."""
     _, ax = plt.subplots(figsize=(6, 3.4))
-    for (label, groups), colour, marker in zip(results.items(), (BLUE, ORANGE, GREEN, RED), "osD^", strict=False):
+    for (label, groups), colour, marker in zip(
+        results.items(), (BLUE, ORANGE, GREEN, RED), "osD^", strict=False
+    ):
         x, layers = np.array(list(groups)), np.array(list(groups.values()))
         low, middle, high = np.quantile(layers, [0.25, 0.5, 0.75], axis=1)
         ax.plot(x, middle, marker + "-", color=colour, ms=5, lw=1.2, label=label)
@@ -267,7 +360,12 @@ def polytopes(configurations):
         _tokens(ax, V, _alone(C))
         for i, v in enumerate(V):
             ax.annotate(
-                f"$v_{i + 1}$", v, 16 * v / np.linalg.norm(v), textcoords="offset points", ha="center", va="center"
+                f"$v_{i + 1}$",
+                v,
+                16 * v / np.linalg.norm(v),
+                textcoords="offset points",
+                ha="center",
+                va="center",
             )
         ax.set_title(title)
 
@@ -285,7 +383,9 @@ def snapshots(end, layers):
         _tokens(ax, Z, _alone(C))
         for i in end.leaders:
             offset = (0, 9) if _alone(C)[i] else (-11, -2)
-            ax.annotate(f"{i + 1}", Z[i], offset, textcoords="offset points", ha="center")
+            ax.annotate(
+                f"{i + 1}", Z[i], offset, textcoords="offset points", ha="center"
+            )
         ax.set_title(f"layer {k}")
     _plane(axes[-1], start, margin=0.1)
     _end(axes[-1], end)
@@ -308,12 +408,26 @@ def leaders_by_alpha(alphas, clouds):
     _, axes = plt.subplots(1, len(clouds), figsize=(7.5, 2.4))
     for ax, (title, Z) in zip(axes, clouds.items(), strict=True):
         Z = np.asarray(Z, float)
-        leads = np.array([np.isin(range(len(Z)), limits.leaders(Z, alpha)) for alpha in alphas])
+        leads = np.array(
+            [np.isin(range(len(Z)), limits.leaders(Z, alpha)) for alpha in alphas]
+        )
         ever = np.flatnonzero(leads.any(0))
         for row, i in enumerate(ever):
             on = np.where(leads[:, i], row, np.nan)
-            ax.plot(alphas, on, color=BLUE if leads[:, i].all() else ORANGE, lw=9, solid_capstyle="butt")
-        ax.set(xscale="log", xlabel="$\\alpha$", title=title, xlim=alphas[[0, -1]], ylim=(-0.7, len(ever) - 0.3))
+            ax.plot(
+                alphas,
+                on,
+                color=BLUE if leads[:, i].all() else ORANGE,
+                lw=9,
+                solid_capstyle="butt",
+            )
+        ax.set(
+            xscale="log",
+            xlabel="$\\alpha$",
+            title=title,
+            xlim=alphas[[0, -1]],
+            ylim=(-0.7, len(ever) - 0.3),
+        )
         ax.set_yticks(range(len(ever)), [f"token {i + 1}" for i in ever])
 
 
@@ -322,12 +436,28 @@ def how_many(sizes, counts):
     """The number of leaders against the number of tokens: mean, and range over the runs, {d: counts (sizes, runs)}."""
     _, ax = plt.subplots(figsize=(5.6, 3.9))
     ax.loglog(sizes, sizes, ":", color=INK, lw=1, label="every token leads")
-    for (d, count), colour, marker in zip(counts.items(), (BLUE, ORANGE, GREEN, RED), "osD^", strict=False):
-        ax.fill_between(sizes, count.min(1), count.max(1), color=colour, alpha=0.2, lw=0)
-        ax.loglog(sizes, count.mean(1), marker + "-", color=colour, mec=INK, ms=6, lw=1.2, label=f"$d = {d}$")
+    for (d, count), colour, marker in zip(
+        counts.items(), (BLUE, ORANGE, GREEN, RED), "osD^", strict=False
+    ):
+        ax.fill_between(
+            sizes, count.min(1), count.max(1), color=colour, alpha=0.2, lw=0
+        )
+        ax.loglog(
+            sizes,
+            count.mean(1),
+            marker + "-",
+            color=colour,
+            mec=INK,
+            ms=6,
+            lw=1.2,
+            label=f"$d = {d}$",
+        )
     ax.set(xlabel="number of tokens $n$", ylabel="number of leaders")
     ax.set_xticks(sizes, [str(n) for n in sizes])
-    ax.set_yticks([2, 5, 10, 20, 50, 100, 200, 500], ["2", "5", "10", "20", "50", "100", "200", "500"])
+    ax.set_yticks(
+        [2, 5, 10, 20, 50, 100, 200, 500],
+        ["2", "5", "10", "20", "50", "100", "200", "500"],
+    )
     ax.minorticks_off()
     ax.legend(frameon=False)
 
@@ -341,7 +471,12 @@ def forest(Z, A=None):
         root = to[root]
     _, ax = plt.subplots(figsize=(5.6, 5.2))
     _plane(ax, Z, margin=0.06)
-    marks = zip(np.unique(root), (SKY, ORANGE, GREEN, RED, BLUE, "#CC79A7", "#F0E442"), "osD^vPX", strict=False)
+    marks = zip(
+        np.unique(root),
+        (SKY, ORANGE, GREEN, RED, BLUE, "#CC79A7", "#F0E442"),
+        "osD^vPX",
+        strict=False,
+    )
     for leader, colour, marker in marks:
         tree = np.flatnonzero(root == leader)
         for i in tree[tree != leader]:
@@ -363,7 +498,12 @@ def basins(x, y, ends, unseats, Z, leaders):
         ax.contourf(x, y, unseats, [0.5, 1], colors="none", hatches=["////"])
     t = np.linspace(0, 2 * np.pi, 100)
     for z in Z:
-        ax.plot(*(z[:, None] + np.linalg.norm(z) * np.array([np.cos(t), np.sin(t)])) / 2, ":", color=INK, lw=0.7)
+        ax.plot(
+            *(z[:, None] + np.linalg.norm(z) * np.array([np.cos(t), np.sin(t)])) / 2,
+            ":",
+            color=INK,
+            lw=0.7,
+        )
     others = np.setdiff1d(np.arange(len(Z)), leaders)
     ax.plot(*Z[others].T, "o", color="white", mec=INK, ms=7)
     ax.plot(*Z[leaders].T, "*", color="white", mec=INK, ms=16)
@@ -376,7 +516,9 @@ def basins(x, y, ends, unseats, Z, leaders):
 def _end(ax, end):
     """Trails to a limit, the hull of the leaders, and where all end."""
     start = end.at(0).astype(float)
-    path = np.array([end.at(k).astype(float) for k in range(25)] + [end.tokens.astype(float)])
+    path = np.array(
+        [end.at(k).astype(float) for k in range(25)] + [end.tokens.astype(float)]
+    )
     leads = np.isin(np.arange(len(start)), end.leaders)
     ax.add_patch(Polygon(_hull(path[-1][leads]), fc=SKY, alpha=0.3, ec=BLUE, lw=1))
     ax.plot(*path.transpose(2, 0, 1), "-", color=BLUE, lw=1)
@@ -396,12 +538,19 @@ def _arrow(ax, start, end, colour, lw=1.3):
 def training(histories):
     """Loss and accuracy against the epoch, {name: History}: training dashed, validation solid."""
     _, axes = plt.subplots(1, 2, figsize=(7.5, 3.3))
-    for (name, history), colour, marker in zip(histories.items(), (INK, BLUE, ORANGE, GREEN), "xosD", strict=False):
+    for (name, history), colour, marker in zip(
+        histories.items(), (INK, BLUE, ORANGE, GREEN), "xosD", strict=False
+    ):
         epoch = np.arange(1, len(history.epochs) + 1)
         for ax, key in zip(axes, ("loss", "accuracy"), strict=True):
             ax.plot(epoch, [e[key] for e in history.epochs], "--", color=colour, lw=0.9)
             ax.plot(
-                epoch, [e[f"validation_{key}"] for e in history.epochs], marker + "-", color=colour, ms=5, label=name
+                epoch,
+                [e[f"validation_{key}"] for e in history.epochs],
+                marker + "-",
+                color=colour,
+                ms=5,
+                label=name,
             )
             ax.set(xlabel="epoch", title=key)
     axes[1].legend(frameon=False, fontsize=8)
@@ -424,19 +573,34 @@ def protocol(runs, paper):
     paper  {d: {"loss": its softmax loss at epochs 0, 10, ..., "best": (epoch, accuracy), "last": (epoch, accuracy)}}
     """
     _, axes = plt.subplots(1, 2, figsize=(7.5, 3.9))
-    for (d, run), colour, marker in zip(runs.items(), (BLUE, ORANGE, GREEN, RED), "osD^", strict=True):
+    for (d, run), colour, marker in zip(
+        runs.items(), (BLUE, ORANGE, GREEN, RED), "osD^", strict=True
+    ):
         epoch = np.arange(len(run["loss"]))
-        axes[0].semilogy(epoch, run["loss"], "-", color=colour, lw=1, label=f"$d = {d}$")
-        axes[0].semilogy(run["measured"], run["train_loss_hardmax"], "x", color=colour, ms=5)
+        axes[0].semilogy(
+            epoch, run["loss"], "-", color=colour, lw=1, label=f"$d = {d}$"
+        )
+        axes[0].semilogy(
+            run["measured"], run["train_loss_hardmax"], "x", color=colour, ms=5
+        )
         axes[1].plot(epoch, run["test_accuracy"], "-", color=colour, lw=1)
-        axes[1].plot(run["measured"], run["test_accuracy_hardmax"], "x", color=colour, ms=5)
+        axes[1].plot(
+            run["measured"], run["test_accuracy_hardmax"], "x", color=colour, ms=5
+        )
         theirs = paper[d]
         if "loss" in theirs:
             axes[0].semilogy(
-                10 * np.arange(len(theirs["loss"])), theirs["loss"], marker, mfc="none", color=colour, ms=6
+                10 * np.arange(len(theirs["loss"])),
+                theirs["loss"],
+                marker,
+                mfc="none",
+                color=colour,
+                ms=6,
             )
         for epoch, accuracy in (theirs["best"], theirs["last"]):
-            axes[1].plot(epoch, accuracy, marker, mfc="none", color=colour, ms=7, mew=1.4)
+            axes[1].plot(
+                epoch, accuracy, marker, mfc="none", color=colour, ms=7, mew=1.4
+            )
     axes[0].set(xlabel="epoch", title="training loss")
     axes[1].set(xlabel="epoch", title="test accuracy")
     axes[0].legend(frameon=False, fontsize=8)
@@ -446,15 +610,31 @@ def protocol(runs, paper):
 def dots(panels, xlabel, reference=None):
     """Numbers in rows, {title: {row: {series: values}}}: each value a mark, the mean of a series a line through its marks."""
     rows = list(dict.fromkeys(row for panel in panels.values() for row in panel))
-    _, axes = plt.subplots(1, len(panels), figsize=(7.5, 0.33 * len(rows) + 1.1), sharey=True, squeeze=False)
+    _, axes = plt.subplots(
+        1,
+        len(panels),
+        figsize=(7.5, 0.33 * len(rows) + 1.1),
+        sharey=True,
+        squeeze=False,
+    )
     for ax, (title, panel) in zip(axes[0], panels.items(), strict=True):
         series = list(dict.fromkeys(name for row in panel.values() for name in row))
-        for name, colour, marker in zip(series, (BLUE, ORANGE, GREEN, RED, INK), "oDs^x", strict=False):
+        for name, colour, marker in zip(
+            series, (BLUE, ORANGE, GREEN, RED, INK), "oDs^x", strict=False
+        ):
             for row, values in panel.items():
                 if name in values:
                     x, y = np.atleast_1d(values[name]), -rows.index(row)
                     ax.plot([x.mean()] * 2, [y - 0.3, y + 0.3], color=colour, lw=1.6)
-                    ax.plot(x, np.full(len(x), y), marker, color=colour, mfc="none", ms=5, ls="none")
+                    ax.plot(
+                        x,
+                        np.full(len(x), y),
+                        marker,
+                        color=colour,
+                        mfc="none",
+                        ms=5,
+                        ls="none",
+                    )
             ax.plot([], [], marker, color=colour, mfc="none", label=name)
         if reference is not None:
             ax.axvline(reference[title], color=INK, ls=":", lw=1)
@@ -481,8 +661,23 @@ def bands(panels, xlabel, xscale="linear"):
                 continue
             x = np.asarray(x, float)
             order = np.argsort(x)
-            ax.fill_between(x[order], values.min(1)[order], values.max(1)[order], color=colour, alpha=0.2, lw=0)
-            ax.plot(x[order], values.mean(1)[order], marker + "-", color=colour, ms=5, lw=1.2, label=label)
+            ax.fill_between(
+                x[order],
+                values.min(1)[order],
+                values.max(1)[order],
+                color=colour,
+                alpha=0.2,
+                lw=0,
+            )
+            ax.plot(
+                x[order],
+                values.mean(1)[order],
+                marker + "-",
+                color=colour,
+                ms=5,
+                lw=1.2,
+                label=label,
+            )
         ax.set(xlabel=xlabel, title=title, xscale=xscale)
         ax.legend(facecolor="white", framealpha=0.85, edgecolor="none", fontsize=8)
 
@@ -500,19 +695,39 @@ def along_and_across(words):
         line = {"arrowstyle": "-", "color": INK, "lw": 0.4, "shrinkB": 4}
         end = (x + side * (0.2 if sentiment else 0.75), at)
         ax.annotate(
-            w["word"], (x, y), end, ha="left" if side > 0 else "right", va="center", fontsize=8, arrowprops=line
+            w["word"],
+            (x, y),
+            end,
+            ha="left" if side > 0 else "right",
+            va="center",
+            fontsize=8,
+            arrowprops=line,
         )
-        mark = {"marker": "*", "color": ORANGE, "ms": 12} if sentiment else {"marker": "o", "color": SKY, "ms": 7}
+        mark = (
+            {"marker": "*", "color": ORANGE, "ms": 12}
+            if sentiment
+            else {"marker": "o", "color": SKY, "ms": 7}
+        )
         ax.plot(x, y, mec=INK, **mark)
     ax.axhline(0, color=INK, lw=0.5)
     ax.axvline(0, color=INK, lw=0.5)
-    ax.set(xlabel="along the decoder's vector (trained)", ylabel="across it", xlim=(-5.2, 4.4), ylim=(-4.6, 5))
+    ax.set(
+        xlabel="along the decoder's vector (trained)",
+        ylabel="across it",
+        xlim=(-5.2, 4.4),
+        ylim=(-4.6, 5),
+    )
 
 
 @styled
 def evolution(explanations, layers, model):
     """Reviews (rows) at some layers: words, leaders with their names, the mean (triangle), and the decoder's half-planes."""
-    _, axes = plt.subplots(len(explanations), len(layers), figsize=(7.5, 3.6 * len(explanations)), squeeze=False)
+    _, axes = plt.subplots(
+        len(explanations),
+        len(layers),
+        figsize=(7.5, 3.6 * len(explanations)),
+        squeeze=False,
+    )
     v, b = model.decoder.weight[0].detach().numpy(), float(model.decoder.bias.detach())
     for row, (name, e) in zip(axes, explanations.items(), strict=True):
         for ax, k in zip(row, layers, strict=True):
@@ -529,9 +744,13 @@ def leader_words(counts, others=None):
     _, ax = plt.subplots(figsize=(6, 0.26 * len(counts) + 0.8))
     words = list(counts)[::-1]
     times, scores = np.array([counts[w] for w in words]).T
-    ax.barh(words, times, color=[ORANGE if s > 0 else SKY for s in scores], ec=INK, lw=0.5)
+    ax.barh(
+        words, times, color=[ORANGE if s > 0 else SKY for s in scores], ec=INK, lw=0.5
+    )
     for y, (t, s) in enumerate(zip(times, scores, strict=True)):
-        ax.plot(t, y, "D" if s > 0 else "o", color=ORANGE if s > 0 else BLUE, mec=INK, ms=6)
+        ax.plot(
+            t, y, "D" if s > 0 else "o", color=ORANGE if s > 0 else BLUE, mec=INK, ms=6
+        )
     if others:
         ax.plot([others[w] for w in words], words, "s", mfc="none", mec=INK, ms=7)
     ax.set(xlabel="reviews in which the word leads")
@@ -549,11 +768,18 @@ def verdict(explanation, most=8):
     strongest = np.argsort(-abs(change))[:most]
     panels = (
         (axes[0], labels, list(shares.values()), "share in the logit (votes)"),
-        (axes[1], [e.words[i] for i in strongest], change[strongest], "change if the word is left out"),
+        (
+            axes[1],
+            [e.words[i] for i in strongest],
+            change[strongest],
+            "change if the word is left out",
+        ),
     )
     for ax, names, values, title in panels:
         y = np.arange(len(names))[::-1]
-        ax.barh(y, values, color=[ORANGE if x > 0 else SKY for x in values], ec=INK, lw=0.5)
+        ax.barh(
+            y, values, color=[ORANGE if x > 0 else SKY for x in values], ec=INK, lw=0.5
+        )
         ax.set_yticks(y, names)
         ax.axvline(0, color=INK, lw=0.8)
         ax.set_title(title, fontsize=10)
@@ -586,11 +812,19 @@ def animation(explanation, model, frames=4):
             _review(ax, explanation, k, v, b, between)
             ax.set_title(f"layer {k if t < len(path) - 1 else k + 1}")
             figure.canvas.draw()
-            pictures.append(Image.fromarray(np.asarray(figure.canvas.buffer_rgba())).convert("RGB").quantize(64))
+            pictures.append(
+                Image.fromarray(np.asarray(figure.canvas.buffer_rgba()))
+                .convert("RGB")
+                .quantize(64)
+            )
             plt.close(figure)
     file = BytesIO()
     pictures[0].save(
-        file, "gif", save_all=True, append_images=pictures[1:], duration=[120] * (len(pictures) - 1) + [3000]
+        file,
+        "gif",
+        save_all=True,
+        append_images=pictures[1:],
+        duration=[120] * (len(pictures) - 1) + [3000],
     )
     return file.getvalue()
 
@@ -620,9 +854,19 @@ def stages(panels, columns=3):
     for ax in axes.flat[len(panels) :]:
         ax.axis("off")
     for ax, (title, sequences) in zip(axes.flat, panels.items(), strict=False):
-        for k, (X, colour, marker) in enumerate(zip(sequences, (BLUE, ORANGE, GREEN, RED), "osD^", strict=False)):
+        for k, (X, colour, marker) in enumerate(
+            zip(sequences, (BLUE, ORANGE, GREEN, RED), "osD^", strict=False)
+        ):
             X = np.asarray(X, float)
-            ax.plot(X[:, 0], X[:, 1], marker, color=colour, mfc="none", mew=1.8, ms=12 - 3 * k)
+            ax.plot(
+                X[:, 0],
+                X[:, 1],
+                marker,
+                color=colour,
+                mfc="none",
+                mew=1.8,
+                ms=12 - 3 * k,
+            )
         ax.margins(0.15)
         if np.ptp(ax.dataLim.intervaly) < 1e-9:
             ax.set_ylim(-0.5, 0.5)
@@ -634,11 +878,18 @@ def stages(panels, columns=3):
 def block_counts(counts, d):
     """Blocks and nonzero parameters against N, {family: {N: (blocks, nonzero)}}, with the bounds (dashed)."""
     _, axes = plt.subplots(1, 2, figsize=(7.5, 3.2))
-    for (name, found), colour, marker in zip(counts.items(), (BLUE, ORANGE, GREEN, RED), "osD^", strict=False):
+    for (name, found), colour, marker in zip(
+        counts.items(), (BLUE, ORANGE, GREEN, RED), "osD^", strict=False
+    ):
         for ax, values in zip(axes, zip(*found.values(), strict=True), strict=True):
-            ax.loglog(list(found), values, marker + "-", color=colour, ms=5, lw=1, label=name)
+            ax.loglog(
+                list(found), values, marker + "-", color=colour, ms=5, lw=1, label=name
+            )
     N = np.array(sorted({n for found in counts.values() for n in found}))
-    for ax, bound, title in ((axes[0], 2 * N - 1, "blocks"), (axes[1], 3 * d + 21 * N, "nonzero parameters")):
+    for ax, bound, title in (
+        (axes[0], 2 * N - 1, "blocks"),
+        (axes[1], 3 * d + 21 * N, "nonzero parameters"),
+    ):
         ax.loglog(N, bound, "--", color=INK, label="bound")
         ax.set(xlabel="sequences $N$", title=title)
         ax.set_xticks(N, N)
@@ -653,7 +904,14 @@ def territories(x, y, found, given):
     ax.contourf(x, y, found, [-1, 0.5, 2], colors=[SKY, ORANGE], alpha=0.35)
     ax.contour(x, y, found, [0.5], colors=[INK], linewidths=0.8)
     for (k, X), colour, marker in zip(given.items(), (BLUE, RED), "os", strict=True):
-        ax.plot(*np.asarray(X, float).T, marker, color=colour, mec=INK, ms=8, label=f"given, class {k}")
+        ax.plot(
+            *np.asarray(X, float).T,
+            marker,
+            color=colour,
+            mec=INK,
+            ms=8,
+            label=f"given, class {k}",
+        )
     ax.legend(frameon=False, fontsize=8, loc="upper left", bbox_to_anchor=(1, 1))
     ax.set_aspect("equal")
 
@@ -704,14 +962,26 @@ def intervals(panels, xlabel, yscale="linear", ticks=None):
 @styled
 def growth(panels, xlabel="number of tokens $n$"):
     """Means with 95 % bands on log axes, {title: {label: (x, bands (len(x), 3), exact)}}; exact (x, y) is drawn as a line."""
-    _, axes = plt.subplots(1, len(panels), figsize=(7.5, 4.2), sharey=True, squeeze=False)
+    _, axes = plt.subplots(
+        1, len(panels), figsize=(7.5, 4.2), sharey=True, squeeze=False
+    )
     for ax, (title, lines) in zip(axes[0], panels.items(), strict=True):
         for (label, (x, band, exact)), colour, marker in zip(
             lines.items(), (BLUE, ORANGE, GREEN, RED, INK), "osD^v", strict=False
         ):
             band = np.asarray(band)
             off = abs(band[:, [0, 2]] - band[:, [1]]).T
-            ax.errorbar(x, band[:, 1], off, fmt=marker, color=colour, mfc="none", ms=6, capsize=2, label=label)
+            ax.errorbar(
+                x,
+                band[:, 1],
+                off,
+                fmt=marker,
+                color=colour,
+                mfc="none",
+                ms=6,
+                capsize=2,
+                label=label,
+            )
             if exact is not None:
                 ax.plot(*exact, "-", color=colour, lw=1.1)
         ax.set(xscale="log", yscale="log", xlabel=xlabel, title=title)
@@ -732,15 +1002,31 @@ def speed(layers):
         "ours": (ORANGE, "*"),
         "memory": (BLUE, "."),
     }
-    names = {"dense": "dense numpy", "sdpa": "torch, fused", "memory": "one pass over the memory"}
+    names = {
+        "dense": "dense numpy",
+        "sdpa": "torch, fused",
+        "memory": "one pass over the memory",
+    }
     _, axes = plt.subplots(1, 2, figsize=(7.5, 3.8), sharey=True)
     for ax, d in zip(axes, (2, 3), strict=True):
         for way, (colour, marker) in marks.items():
-            at = [(row["n"], row["seconds"][way]) for row in layers if row["d"] == d and way in row["seconds"]]
-            ax.loglog(*zip(*at, strict=True), marker + "-", color=colour, ms=6, label=names.get(way, way))
+            at = [
+                (row["n"], row["seconds"][way])
+                for row in layers
+                if row["d"] == d and way in row["seconds"]
+            ]
+            ax.loglog(
+                *zip(*at, strict=True),
+                marker + "-",
+                color=colour,
+                ms=6,
+                label=names.get(way, way),
+            )
         ax.axvline(attention.TILE, color=INK, ls=":", lw=0.9)
         ax.set(xlabel="tokens $n$", title=f"$d = {d}$")
-    axes[0].set(ylabel="seconds for one layer", ylim=(None, 3000 * axes[0].get_ylim()[1]))
+    axes[0].set(
+        ylabel="seconds for one layer", ylim=(None, 3000 * axes[0].get_ylim()[1])
+    )
     axes[0].legend(frameon=False, fontsize=8, loc="upper left")
 
 
@@ -757,9 +1043,16 @@ def _attention_rule(ax, Z, i, A, name="z"):
         along = H.normal / np.linalg.norm(H.normal)
         across = np.array([-along[1], along[0]])
         tip = Z[i] + 0.22 * np.ptp(ax.get_xlim()) * along
-        ax.annotate("", tip, Z[i], arrowprops={"arrowstyle": "-|>", "color": INK, "lw": 1.4})
+        ax.annotate(
+            "", tip, Z[i], arrowprops={"arrowstyle": "-|>", "color": INK, "lw": 1.4}
+        )
         if A is not None:
-            ax.annotate(f"$A{name}_{i + 1}$", (Z[i] + tip) / 2, 9 * across - [6, 4], textcoords="offset points")
+            ax.annotate(
+                f"$A{name}_{i + 1}$",
+                (Z[i] + tip) / 2,
+                9 * across - [6, 4],
+                textcoords="offset points",
+            )
         farthest = Z[i] + (Z[C] - Z[i])[0] @ along * along
         ax.axline(farthest, farthest + across, color=ORANGE, ls=":", lw=1.4)
     for j in np.nonzero(C)[0]:
@@ -777,7 +1070,13 @@ def _snapshot(ax, path, k):
     tokens, C = path.tokens[: k + 1].astype(float), path.attention_sets(k)
     alone, others = _alone(C), C & ~np.eye(len(C), dtype=bool)
     followed = np.flatnonzero(others.any(0) | alone)
-    colour = dict(zip(followed, [ORANGE, SKY, GREEN, RED, BLUE, "#CC79A7", "#F0E442", "#999999"] * 4, strict=False))
+    colour = dict(
+        zip(
+            followed,
+            [ORANGE, SKY, GREEN, RED, BLUE, "#CC79A7", "#F0E442", "#999999"] * 4,
+            strict=False,
+        )
+    )
     ax.set(xlim=(-1.25, 1.25), ylim=(-1.25, 1.25), aspect="equal", xticks=[], yticks=[])
     ax.spines[:].set_visible(False)
     ax.plot(*tokens.transpose(2, 0, 1), "-", color=INK, lw=0.4, alpha=0.6)
@@ -786,7 +1085,11 @@ def _snapshot(ax, path, k):
             ax.plot(*z, "*", color=colour[i], ms=11, mec=INK, mew=0.6, zorder=4)
             continue
         whom = [colour[j] for j in np.flatnonzero(others[i])]
-        style = {"mfc": whom[0], "mec": colour.get(i, INK), "mew": 1.6 if i in colour else 0.5}
+        style = {
+            "mfc": whom[0],
+            "mec": colour.get(i, INK),
+            "mew": 1.6 if i in colour else 0.5,
+        }
         if len(whom) > 1:
             style |= {"fillstyle": "left", "markerfacecoloralt": whom[1]}
         ax.plot(*z, "o", ms=5.5, zorder=3, **style)
@@ -823,7 +1126,13 @@ def _plane(ax, points, margin=0.22):
     """A window around the points and the origin, with thin axes through the origin."""
     low, high = np.minimum(points.min(0), 0), np.maximum(points.max(0), 0)
     centre, half = (low + high) / 2, (0.5 + margin) * (high - low).max()
-    ax.set(xlim=centre[0] + [-half, half], ylim=centre[1] + [-half, half], aspect="equal", xticks=[], yticks=[])
+    ax.set(
+        xlim=centre[0] + [-half, half],
+        ylim=centre[1] + [-half, half],
+        aspect="equal",
+        xticks=[],
+        yticks=[],
+    )
     ax.spines[:].set_visible(False)
     ax.axhline(0, color=INK, lw=0.5, alpha=0.5)
     ax.axvline(0, color=INK, lw=0.5, alpha=0.5)

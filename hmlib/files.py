@@ -30,7 +30,9 @@ def write_whole(path, content):
         with open(draft, "xb") as file:
             file.write(content.encode() if isinstance(content, str) else content)
             file.flush()
-            os.fsync(file.fileno())  # or a name may outlive a loss of power, and its content not
+            os.fsync(
+                file.fileno()
+            )  # or a name may outlive a loss of power, and its content not
         os.replace(draft, path)
     except BaseException:
         with suppress(OSError):
@@ -45,7 +47,10 @@ def write_sealed(path, record, tensors):
 
     content = save({name: tensor.contiguous() for name, tensor in tensors.items()})
     write_whole(f"{path}.safetensors", content)
-    write_whole(f"{path}.json", json.dumps(record | {"sha256": _sha256(record, content)}, indent=1) + "\n")
+    write_whole(
+        f"{path}.json",
+        json.dumps(record | {"sha256": _sha256(record, content)}, indent=1) + "\n",
+    )
 
 
 def read_sealed(path):
@@ -55,7 +60,9 @@ def read_sealed(path):
 
     for file in (Path(f"{path}.json"), Path(f"{path}.safetensors")):
         if file.is_dir():  # not ours, and in the way of what is to be written
-            raise ValueError(f"{file} is a folder: expected a file. Remove it, or choose another place.")
+            raise ValueError(
+                f"{file} is a folder: expected a file. Remove it, or choose another place."
+            )
     try:
         record = json.loads(Path(f"{path}.json").read_bytes())
         content = Path(f"{path}.safetensors").read_bytes()

@@ -43,7 +43,9 @@ def for_ever(Z, goals, sets, copies, alpha, A=None):
     for i, members in sets.items():
         gaps = gaps_of(i, members[members != i][0], M, q, A)
         for x in range(len(Z)):
-            gap = {term: c[x] for term, c in gaps.items() if c[x]}  # at t = 0 it is 0 for x in C_i alone
+            gap = {
+                term: c[x] for term, c in gaps.items() if c[x]
+            }  # at t = 0 it is 0 for x in C_i alone
             if gap and not positive(gap, r):
                 return None
     return M, q
@@ -57,8 +59,12 @@ def gaps_of(i, j, M, q, A):
         for b, way in enumerate(behind):
             c = way @ (look if A is None else A @ look)
             u, v = max(a - 1, 0), max(b - 1, 0)
-            for k in range(max(u, v), u + v + 1):  # binom(t, u) binom(t, v) in terms of binom(t, k)
-                times = factorial(k) // (factorial(k - u) * factorial(k - v) * factorial(u + v - k))
+            for k in range(
+                max(u, v), u + v + 1
+            ):  # binom(t, u) binom(t, v) in terms of binom(t, k)
+                times = factorial(k) // (
+                    factorial(k - u) * factorial(k - v) * factorial(u + v - k)
+                )
                 gaps[(a > 0) + (b > 0), k] += times * c
     return gaps
 

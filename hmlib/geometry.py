@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hmlib import inputs, limits
+from hmlib import arithmetic, inputs, limits
 
 MOST_WORK = 4_000_000  # of cluster_points, about as many microseconds: a subset of k points takes k^3
 MOST_DIMENSIONS = 80  # in which project goes to work on whole numbers
@@ -24,7 +24,9 @@ class HalfSpace(NamedTuple):
 
     def side(self, points):
         """<normal, x> - offset for each point (row): positive inside, 0 on the boundary, negative outside."""
-        points = inputs.like(inputs.points(points, len(self.normal), "points"), self.normal, "points")
+        points = arithmetic.like(
+            inputs.points(points, len(self.normal), "points"), self.normal, "points"
+        )
         return (points * self.normal).sum(-1) - self.offset
 
     def contains(self, points):
@@ -64,8 +66,8 @@ def separation_radius(s, others, A=None):
     0.585786437626905
     """
     floats = np.zeros(0)
-    s = inputs.like(inputs.token(s, "s"), floats, "s")
-    W = inputs.like(inputs.points(others, len(s), "others"), floats, "others")
+    s = arithmetic.like(inputs.token(s, "s"), floats, "s")
+    W = arithmetic.like(inputs.points(others, len(s), "others"), floats, "others")
     A = np.eye(len(s)) if A is None else inputs.matrix(A, s)
     with np.errstate(over="ignore", invalid="ignore"):
         gap = inputs.in_range((s - W) @ A @ s, "<A s, s - w>")
@@ -101,14 +103,16 @@ def project(x, vertices, A=None):
             f"vertices has shape {V.shape}: expected at most {MOST_DIMENSIONS} points or {MOST_DIMENSIONS} coordinates, "
             "because the projection is exact, on whole numbers that grow with both."
         )
-    whole = inputs.integers(np.vstack([inputs.like(x, V, "x"), V]))
+    whole = arithmetic.integers(np.vstack([arithmetic.like(x, V, "x"), V]))
     P, AP = _in_product(whole[1:] - whole[0], A)
 
     T, weights = _start(P, AP, A)  # y is the nearest point to x of the affine hull of T
     while True:
-        scores = AP @ inputs.integers(weights @ P[T])  # <A (y - x), v - x> for each vertex v; the same on all of T
+        scores = AP @ arithmetic.integers(
+            weights @ P[T]
+        )  # <A (y - x), v - x> for each vertex v; the same on all of T
         if scores.min() == scores[T[0]]:
-            return inputs.like(weights @ inputs.rationals(V[T]), V)
+            return arithmetic.like(weights @ arithmetic.rationals(V[T]), V)
         T, weights = np.append(T, scores.argmin()), np.append(weights, Fraction(0))
         while True:
             target = _weights(AP[T] @ P[T].T)
@@ -116,7 +120,9 @@ def project(x, vertices, A=None):
             if (target > 0).all():
                 break
             # Towards the target as far as the hull reaches; the points that have lost their weight go.
-            far = min(w / (w - t) for w, t in zip(weights, target, strict=True) if t <= 0)
+            far = min(
+                w / (w - t) for w, t in zip(weights, target, strict=True) if t <= 0
+            )
             weights = weights + far * (target - weights)
             T, weights = T[weights > 0], weights[weights > 0]
         weights = target
@@ -127,10 +133,19 @@ def _start(P, AP, A):
     if min(P.shape) > DEAR:
         from scipy.optimize import nnls
 
-        with suppress(np.linalg.LinAlgError, RuntimeError):  # floats may fail: then from the first point, as ever
-            X = inputs.unit(P, None)
-            X = X if A is None else X @ np.linalg.cholesky(inputs.unit(inputs.integers(A), None))
-            T = np.flatnonzero(nnls(np.vstack([X.T, np.ones(len(X))]), np.eye(len(X.T) + 1)[-1])[0])
+        with suppress(
+            np.linalg.LinAlgError, RuntimeError
+        ):  # floats may fail: then from the first point, as ever
+            X = arithmetic.unit(P, None)
+            X = (
+                X
+                if A is None
+                else X
+                @ np.linalg.cholesky(arithmetic.unit(arithmetic.integers(A), None))
+            )
+            T = np.flatnonzero(
+                nnls(np.vstack([X.T, np.ones(len(X))]), np.eye(len(X.T) + 1)[-1])[0]
+            )
             weights = _weights(AP[T] @ P[T].T)
             if (weights > 0).all():
                 return T, weights * Fraction(1, weights.sum())
@@ -164,7 +179,7 @@ def cluster_points(vertices, A=None):
     V = inputs.numbers(vertices, "vertices")
     V = inputs.points(V, max((1, *V.shape[-1:])), "vertices")
     A = inputs.matrix(A, V)
-    P, AP = _in_product(inputs.integers(V), A)
+    P, AP = _in_product(arithmetic.integers(V), A)
     different = sorted({tuple(p): i for i, p in reversed([*enumerate(P)])}.values())
     m, d = len(different), V.shape[1]
     count = [math.comb(m, size) for size in range(1, min(d, m) + 1)]
@@ -182,7 +197,9 @@ def cluster_points(vertices, A=None):
         subsets = np.array([*combinations(different, size)])
         for T in np.array_split(subsets, len(subsets) // BLOCK + 1):
             weights = _weights(G[T[:, :, None], T[:, None, :]])
-            level = (weights * G[T, T[:, :1]]).sum(-1)  # <A s, s>, times the sum of the weights
+            level = (weights * G[T, T[:, :1]]).sum(
+                -1
+            )  # <A s, s>, times the sum of the weights
             keep = (weights > 0).all(-1) & (level > 0)
             for v in different:
                 T, weights, level = T[keep], weights[keep], level[keep]
@@ -195,8 +212,13 @@ def cluster_points(vertices, A=None):
         return (0, t[0]) if len(t) == 1 else (1, len(face), face)
 
     faces = sorted(found, key=order)
-    points = [w @ inputs.rationals(V[t]) / w.sum() for t, w in map(found.get, faces)]
-    return ClusterPoints(inputs.like(np.array(points, object).reshape(-1, d), V), [list(face) for face in faces])
+    points = [
+        w @ arithmetic.rationals(V[t]) / w.sum() for t, w in map(found.get, faces)
+    ]
+    return ClusterPoints(
+        arithmetic.like(np.array(points, object).reshape(-1, d), V),
+        [list(face) for face in faces],
+    )
 
 
 def limit_polytope(Z, alpha, A=None):
@@ -218,7 +240,7 @@ def limit_polytope(Z, alpha, A=None):
 
 def _hull_order(points):
     """The indices of the vertices of a planar hull, counter-clockwise: from left to right below, and back above."""
-    P = inputs.integers(points)
+    P = arithmetic.integers(points)
     right = sorted(range(len(P)), key=lambda i: tuple(P[i]))
     dx, dy = P[right[-1]] - P[right[0]]
     above = (P - P[right[0]]) @ np.array([-dy, dx]) > 0
@@ -227,7 +249,7 @@ def _hull_order(points):
 
 def _in_product(P, A):
     """Points P and A P, all of whole numbers (A by a positive factor, which moves no projection)."""
-    return P, P if A is None else P @ inputs.integers(A)
+    return P, P if A is None else P @ arithmetic.integers(A)
 
 
 def _weights(G):

@@ -9,13 +9,13 @@ rational. Bad input raises a `ValueError` that says what was given, what is expe
 import math
 import os
 from contextlib import contextmanager
-from fractions import Fraction
 from numbers import Integral, Rational, Real
 from pathlib import Path
 
 import numpy as np
 
-EPS = np.finfo(float).eps
+from hmlib import arithmetic
+
 MOST_BYTES = 2**31  # that one array may take; set it higher where there is more memory
 LARGEST = 2.0**1000  # coordinate of a token that moves
 
@@ -48,7 +48,9 @@ def points(X, d, name):
     """X as rows of d coordinates, (n, d)."""
     X = numbers(X, name)
     if X.ndim != 2 or X.shape[1] != d or 0 in X.shape:
-        raise ValueError(f"{name} has shape {X.shape}: expected points as rows of {d} coordinates, (n, {d}).")
+        raise ValueError(
+            f"{name} has shape {X.shape}: expected points as rows of {d} coordinates, (n, {d})."
+        )
     return X
 
 
@@ -72,14 +74,16 @@ def matrix(A, Z):
             "If only rounding parts them, pass (A + A.T) / 2."
         )
     if not _is_positive_definite(A):
-        smallest = min(0.0, np.linalg.eigvalsh(like(A, np.zeros(0), "A"))[0])
-        raise ValueError(f"A is not positive definite: its smallest eigenvalue is {smallest:.3g}, expected > 0.")
+        smallest = min(0.0, np.linalg.eigvalsh(arithmetic.like(A, np.zeros(0), "A"))[0])
+        raise ValueError(
+            f"A is not positive definite: its smallest eigenvalue is {smallest:.3g}, expected > 0."
+        )
     return A
 
 
 def square(A, Z, name="A", heads=False):
     """A as a square matrix for the tokens of Z; where there may be several heads, as (heads, d, d)."""
-    d, A = Z.shape[-1], like(numbers(A, name), Z, name)
+    d, A = Z.shape[-1], arithmetic.like(numbers(A, name), Z, name)
     if A.shape[-2:] != (d, d) or A.ndim > 2 + heads or 0 in A.shape:
         more = f" (or one for each head, (heads, {d}, {d}))" if heads else ""
         raise ValueError(
@@ -90,7 +94,7 @@ def square(A, Z, name="A", heads=False):
 
 def rate(alpha, Z):
     """The number alpha > 0 of one layer, of the same kind as the tokens of Z."""
-    alpha = like(numbers(alpha, "alpha"), Z, "alpha")
+    alpha = arithmetic.like(numbers(alpha, "alpha"), Z, "alpha")
     if alpha.ndim:
         raise ValueError(
             f"alpha has shape {alpha.shape}: expected one number for one layer (simulate takes one per layer)."
@@ -104,7 +108,9 @@ def rates(alpha, Z):
     """The alpha of the first layers, as a list; all later layers have the last."""
     values = numbers(alpha, "alpha")
     if values.ndim > 1 or values.size == 0:
-        raise ValueError(f"alpha has shape {values.shape}: expected a number, or a sequence with one number per layer.")
+        raise ValueError(
+            f"alpha has shape {values.shape}: expected a number, or a sequence with one number per layer."
+        )
     return [rate(value, Z) for value in values.reshape(-1)]
 
 
@@ -118,24 +124,35 @@ def real_tokens(mask, Z):
             f"mask has shape {mask.shape} and type {mask.dtype}: expected one bool per token, {Z.shape[:-1]}."
         )
     if not mask.any(-1).all():
-        raise ValueError("mask hides a whole sequence: expected at least one True in each.")
+        raise ValueError(
+            "mask hides a whole sequence: expected at least one True in each."
+        )
     return mask
 
 
 def count(value, name, top=None, least=0):
     """A whole number >= least (and <= top, where there is one)."""
-    if not isinstance(value, Integral) or isinstance(value, bool) or value < least or (top is not None and value > top):
+    if (
+        not isinstance(value, Integral)
+        or isinstance(value, bool)
+        or value < least
+        or (top is not None and value > top)
+    ):
         expected = f">= {least}" if top is None else f"from {least} to {top}"
-        raise ValueError(f"{name} is {shown(value)}: expected a whole number {expected}.")
+        raise ValueError(
+            f"{name} is {shown(value)}: expected a whole number {expected}."
+        )
     return int(value)
 
 
 def number(value, name, expected="", exact=False):
     """One finite number as a float, or as a Fraction that is exact; `expected` says of what kind, see RANGES."""
     x = numbers(value, name)
-    x = x if exact else like(x, np.zeros(0), name)
+    x = x if exact else arithmetic.like(x, np.zeros(0), name)
     if x.ndim or not RANGES[expected](x):
-        raise ValueError(f"{name} is {shown(value)}: expected a number{expected and ' '}{expected}.")
+        raise ValueError(
+            f"{name} is {shown(value)}: expected a number{expected and ' '}{expected}."
+        )
     return x.item()
 
 
@@ -146,20 +163,29 @@ def amount(value, name):
     return value
 
 
-RANGES = {"": lambda x: True, "> 0": lambda x: x > 0, ">= 0": lambda x: x >= 0, ">= 0 and < 1": lambda x: 0 <= x < 1}
+RANGES = {
+    "": lambda x: True,
+    "> 0": lambda x: x > 0,
+    ">= 0": lambda x: x >= 0,
+    ">= 0 and < 1": lambda x: 0 <= x < 1,
+}
 
 
 def choice(value, name, known):
     """One of some names."""
     if not isinstance(value, str) or value not in known:
-        raise ValueError(f"{name} is {shown(value)}: expected one of {', '.join(map(repr, known))}.")
+        raise ValueError(
+            f"{name} is {shown(value)}: expected one of {', '.join(map(repr, known))}."
+        )
     return value
 
 
 def instance(value, name, kind, article="a"):
     """A value of this type."""
     if not isinstance(value, kind):
-        raise ValueError(f"{name} is of type {type(value).__name__}: expected {article} {kind.__name__}.")
+        raise ValueError(
+            f"{name} is of type {type(value).__name__}: expected {article} {kind.__name__}."
+        )
     return value
 
 
@@ -177,29 +203,41 @@ def sequence(value, name, of="things"):
         hasattr(type(value), "keys") and getattr(value, "ndim", 2) == 2
     )  # a dict, or a DataFrame: a list of its columns
     if isinstance(value, none) or table or not hasattr(type(value), "__iter__"):
-        raise ValueError(f"{name} is of type {type(value).__name__}: expected a list of {of}.")
+        raise ValueError(
+            f"{name} is of type {type(value).__name__}: expected a list of {of}."
+        )
     try:
         return list(value)
     except Exception as error:
-        raise ValueError(f"{name} cannot be read as a list of {of}: {first_line(error)}") from None
+        raise ValueError(
+            f"{name} cannot be read as a list of {of}: {first_line(error)}"
+        ) from None
 
 
 def words(value, name):
     """A list of words, as `preprocess` gives it."""
     if isinstance(value, str):
-        raise ValueError(f"{name} is a str: expected a list of words, as preprocess gives it.")
+        raise ValueError(
+            f"{name} is a str: expected a list of words, as preprocess gives it."
+        )
     value = sequence(value, name, "words")
     if strange := [kind for kind in set(map(type, value)) if not issubclass(kind, str)]:
-        raise ValueError(f"{name} holds something of type {strange[0].__name__}: expected a list of words, each a str.")
+        raise ValueError(
+            f"{name} holds something of type {strange[0].__name__}: expected a list of words, each a str."
+        )
     return value
 
 
 def path(value, name="path"):
     """The name of a file or of a folder."""
     if not isinstance(value, str | os.PathLike):
-        raise ValueError(f"{name} is of type {type(value).__name__}: expected the name of a file or of a folder.")
+        raise ValueError(
+            f"{name} is of type {type(value).__name__}: expected the name of a file or of a folder."
+        )
     if "\0" in os.fsdecode(value):
-        raise ValueError(f"{name} is {shown(value)}: expected the name of a file or of a folder, which holds no NUL.")
+        raise ValueError(
+            f"{name} is {shown(value)}: expected the name of a file or of a folder, which holds no NUL."
+        )
     try:
         return Path(os.fsdecode(value)).expanduser()
     except RuntimeError as error:  # ~ of nobody
@@ -248,64 +286,6 @@ def extra(name):
         ) from None
 
 
-def like(X, Z, name="a number"):
-    """X in the arithmetic of Z: rational if the tokens are, float64 otherwise."""
-    if Z.dtype == object:
-        return rationals(X)
-    try:
-        return X.astype(float)
-    except OverflowError:
-        raise ValueError(
-            f"{name} is too large for float64, as which it is taken: pass all numbers as Fractions."
-        ) from None
-
-
-def integers(X):
-    """X times one positive number that makes all entries whole: Python ints, exact."""
-    if X.dtype == object:
-        whole = math.lcm(*(x.denominator for x in X.flat))
-        return np.frompyfunc(lambda x: x.numerator * (whole // x.denominator), 1, 1)(X)
-    mantissa, exponent = np.frexp(X)
-    mantissa = (mantissa * 2**53).astype(np.int64).astype(object)
-    return mantissa << (exponent - exponent.min(initial=0)).astype(object)
-
-
-def distinct(Z):
-    """(first, of): the rows Z[first] are the distinct ones in order of appearance, and Z[first][of] is Z."""
-    some = _perhaps_equal(Z) if Z.dtype != object else np.arange(len(Z))
-    codes = [np.unique(column, return_inverse=True)[1] for column in Z[some].T]
-    order = np.lexsort(codes)  # stable: equal rows stay in order
-    new = np.append(True, np.any([np.diff(code[order]) != 0 for code in codes], axis=0))[: len(some)]
-    name = np.arange(len(Z))  # the first of the rows that are equal to this one
-    name[some[order]] = some[order[new]][np.cumsum(new) - 1]
-    first = np.flatnonzero(name == np.arange(len(Z)))
-    of = np.empty(len(Z), int)
-    of[first] = np.arange(len(first))
-    return first, of[name]
-
-
-def _perhaps_equal(Z):
-    """The rows that share their sum with weights (of floats, in one order, hence the same for equal rows)."""
-    d = Z.shape[1]
-    total = sum(column * weight for column, weight in zip(Z.T, np.sqrt(np.arange(2, d + 2) / (d + 2)) / d, strict=True))
-    order = total.argsort()
-    same = total[order[1:]] == total[order[:-1]]
-    shared = np.append(same, False) | np.append(False, same)
-    return np.sort(order[shared])
-
-
-def exponent(X, axis):
-    """The smallest e with abs(X) <= 2^e along the axes (kept)."""
-    top = abs(X).max(axis, keepdims=True)
-    return np.frompyfunc(int.bit_length, 1, 1)(top) if X.dtype == object else np.frexp(top)[1]
-
-
-def unit(X, axis):
-    """X (floats or ints) over 2^e, in [-1, 1]: floats, at most one rounding away."""
-    e = exponent(X, axis)
-    return (X / 2**e).astype(float) if X.dtype == object else np.ldexp(X, -e)
-
-
 def array(X, name):
     """X as NumPy reads it. Nothing that is hidden comes to light: masked arrays are refused."""
     rows = X if isinstance(X, list | tuple) else [X]
@@ -317,12 +297,16 @@ def array(X, name):
     while isinstance(inner, list | tuple) and len(inner) and depth < 64:
         inner, depth = inner[0], depth + 1
     if depth == 64:
-        raise ValueError(f"{name} is a list of lists without end: expected an array of numbers.")
+        raise ValueError(
+            f"{name} is a list of lists without end: expected an array of numbers."
+        )
     try:
         return np.asarray(X)
     except Exception as error:
         if "inhomogeneous" in str(error):
-            raise ValueError(f"{name} is ragged: expected rows of equal length (pad them and pass a mask).") from None
+            raise ValueError(
+                f"{name} is ragged: expected rows of equal length (pad them and pass a mask)."
+            ) from None
         raise ValueError(
             f"{name} (of type {type(X).__name__}) cannot be read as an array of numbers: {first_line(error)}"
         ) from None
@@ -332,24 +316,33 @@ def numbers(X, name):
     """X as a finite float64 array; as an array of Fractions if it holds Python rationals, or what no float64 holds."""
     given, X = X, array(X, name)
     if X.dtype == object and all(
-        isinstance(x, Rational | float | np.floating) and not isinstance(x, bool) for x in X.flat
+        isinstance(x, Rational | float | np.floating) and not isinstance(x, bool)
+        for x in X.flat
     ):
         finite = all(isinstance(x, Rational) or np.isfinite(x) for x in X.flat)
     elif X.dtype.kind in "iuf":
         finite = np.isfinite(X).all()
     else:
         kind = X.dtype if X.ndim or X.dtype != object else type(given).__name__
-        raise ValueError(f"{name} is of type {kind}: expected real numbers (floats, ints or fractions.Fraction).")
+        raise ValueError(
+            f"{name} is of type {kind}: expected real numbers (floats, ints or fractions.Fraction)."
+        )
     if not finite:
-        raise ValueError(f"{name} has NaN or infinite entries (shape {X.shape}): expected finite numbers.")
+        raise ValueError(
+            f"{name} has NaN or infinite entries (shape {X.shape}): expected finite numbers."
+        )
     if X.dtype == object:
-        return rationals(X)
+        return arithmetic.rationals(X)
     with np.errstate(all="ignore"):
         floats = X.astype(float)
-    sure = X.dtype.kind == "f" and not isinstance(given, list | tuple)  # NumPy rounds where ints stand among floats
+    sure = X.dtype.kind == "f" and not isinstance(
+        given, list | tuple
+    )  # NumPy rounds where ints stand among floats
     if X.itemsize <= 8 and (sure or abs(floats).max(initial=0) < 2**53):
         return floats
-    exact = rationals(np.array(given, object) if isinstance(given, list | tuple) else X.astype(object))
+    exact = arithmetic.rationals(
+        np.array(given, object) if isinstance(given, list | tuple) else X.astype(object)
+    )
     return exact if (exact != floats).any() else floats
 
 
@@ -358,22 +351,20 @@ def first_line(error):
     return shown((str(error).splitlines() or [type(error).__name__])[0], str)
 
 
-@np.vectorize(otypes=[object])
-def rationals(x):
-    if isinstance(x, Integral):
-        return Fraction(int(x))
-    return Fraction(x) if isinstance(x, Rational) else Fraction(*x.as_integer_ratio())
-
-
 def _is_positive_definite(A):
     """The smallest eigenvalue is positive; where rounding leaves that open, all leading minors are, in whole numbers."""
-    values = np.linalg.eigvalsh(unit(integers(A) if A.dtype == object else A, None))
-    if abs(values[0]) > 16 * len(A) * EPS * abs(values).max():
+    values = np.linalg.eigvalsh(
+        arithmetic.unit(arithmetic.integers(A) if A.dtype == object else A, None)
+    )
+    if abs(values[0]) > 16 * len(A) * arithmetic.EPS * abs(values).max():
         return values[0] > 0
-    A, last = integers(A), 1
+    A, last = arithmetic.integers(A), 1
     while len(A):
         minor = A[0, 0]
         if minor <= 0:
             return False
-        A, last = (minor * A[1:, 1:] - np.outer(A[1:, 0], A[0, 1:])) // last, minor  # without remainder
+        A, last = (
+            (minor * A[1:, 1:] - np.outer(A[1:, 0], A[0, 1:])) // last,
+            minor,
+        )  # without remainder
     return True

@@ -15,8 +15,8 @@ from time import perf_counter
 
 import numpy as np
 
-from hmlib import attention, dynamics, frozen, inputs, rounding, routes
-from hmlib.inputs import distinct
+from hmlib import arithmetic, attention, dynamics, frozen, inputs, rounding, routes
+from hmlib.arithmetic import distinct
 
 MOST_LAYERS = 20_000  # a run that has not settled by then is left uncertified
 MOST_BITS = 2**24  # of a number that `at` works out exactly
@@ -26,16 +26,24 @@ MOST_BITS = 2**24  # of a number that `at` works out exactly
 class Limit:
     """The state at infinite depth, and how it is known."""
 
-    tokens: np.ndarray  # (n, d), the limit of every token; where it is not `sure`, only likely
-    leaders: (
+    tokens: (
         np.ndarray
-    )  # (m,), indices of the leaders, of equal tokens the first; without a certificate there may be more
+    )  # (n, d), the limit of every token; where it is not `sure`, only likely
+    leaders: np.ndarray  # (m,), indices of the leaders, of equal tokens the first; without a certificate there may be more
     born: np.ndarray  # (m,), the layer from which each leads
-    follows: np.ndarray  # (n,), the leader where a token ends, -1 where that is no vertex, or not known
+    follows: (
+        np.ndarray
+    )  # (n,), the leader where a token ends, -1 where that is no vertex, or not known
     certified: bool  # is all of this so, and not only likely?
-    settled_at: int | None  # the layer at which every token has settled; None without a certificate
-    error_bound: float  # how far a coordinate of `tokens` may be from the truth; 0 is exact
-    sure: np.ndarray  # bool (n,): whose limit is certain; with a certificate, everybody's
+    settled_at: (
+        int | None
+    )  # the layer at which every token has settled; None without a certificate
+    error_bound: (
+        float  # how far a coordinate of `tokens` may be from the truth; 0 is exact
+    )
+    sure: (
+        np.ndarray
+    )  # bool (n,): whose limit is certain; with a certificate, everybody's
     why: str  # why there is no certificate, and what to do; empty with one
     _start: tuple = field(repr=False)
     _ahead: list = field(repr=False)
@@ -57,14 +65,27 @@ class Limit:
             for alpha in path:
                 Z = dynamics.step(Z, alpha, A)
             return Z if Z.dtype == self.tokens.dtype else Z.astype(float)
-        early, late, steps = rates[since:layer], max(0, layer - max(since, len(rates))), layer - since
+        early, late, steps = (
+            rates[since:layer],
+            max(0, layer - max(since, len(rates))),
+            layer - since,
+        )
         if self.tokens.dtype == object:
             if late * (1 + rates[-1]).numerator.bit_length() > MOST_BITS:
-                raise ValueError(f"layer is {layer}: its exact tokens have too many digits. Pass Z as floats.")
-            left = prod(1 / (1 + alpha) for alpha in early) * (1 / (1 + rates[-1])) ** late
+                raise ValueError(
+                    f"layer is {layer}: its exact tokens have too many digits. Pass Z as floats."
+                )
+            left = (
+                prod(1 / (1 + alpha) for alpha in early) * (1 / (1 + rates[-1])) ** late
+            )
         else:
-            left = exp(-fsum(log1p(alpha) for alpha in early) - min(late, 10**300) * log1p(rates[-1]))
-        return self.tokens + (left and sum(left * comb(steps, k) * q for k, q in enumerate(self._ahead)))
+            left = exp(
+                -fsum(log1p(alpha) for alpha in early)
+                - min(late, 10**300) * log1p(rates[-1])
+            )
+        return self.tokens + (
+            left and sum(left * comb(steps, k) * q for k, q in enumerate(self._ahead))
+        )
 
 
 def leaders(Z, alpha, A=None):
@@ -82,7 +103,9 @@ def certain(end):
     """The limit, if it has a certificate."""
     if end.certified:
         return end
-    raise ValueError(f"The limit of this cloud of shape {end.tokens.shape} could not be certified: {end.why}")
+    raise ValueError(
+        f"The limit of this cloud of shape {end.tokens.shape} could not be certified: {end.why}"
+    )
 
 
 def limit(Z, alpha, A=None, *, seconds=20, megabytes=64):
@@ -103,9 +126,14 @@ def limit(Z, alpha, A=None, *, seconds=20, megabytes=64):
     """
     Z = inputs.cloud(Z)
     if Z.ndim != 2:
-        raise ValueError(f"Z has shape {Z.shape}: expected one cloud, (n, d); take the clouds of a batch one by one.")
+        raise ValueError(
+            f"Z has shape {Z.shape}: expected one cloud, (n, d); take the clouds of a batch one by one."
+        )
     rates, A = inputs.rates(alpha, inputs.summable(Z)), inputs.matrix(A, Z)
-    seconds, megabytes = inputs.amount(seconds, "seconds"), inputs.amount(megabytes, "megabytes")
+    seconds, megabytes = (
+        inputs.amount(seconds, "seconds"),
+        inputs.amount(megabytes, "megabytes"),
+    )
     first, of = distinct(Z)
     X, copies = Z if len(first) == len(Z) else Z[first], np.bincount(of)
 
@@ -126,7 +154,9 @@ def limit(Z, alpha, A=None, *, seconds=20, megabytes=64):
         follows=names[leader[of]],
         certified=run.certain,
         settled_at=run.layer if run.certain else None,
-        error_bound=float(run.cloud.error() if run.certain else np.ptp(Z, axis=0).max()),
+        error_bound=float(
+            run.cloud.error() if run.certain else np.ptp(Z, axis=0).max()
+        ),
         sure=sure[of],
         why=""
         if run.certain
@@ -171,8 +201,16 @@ class _RoughFloats(_Floats):
     sure = False
 
     def __init__(self, cloud):
-        A = cloud.A if cloud.A is None or not cloud.exact else inputs.unit(cloud.A, None)
-        super().__init__(cloud.values(cloud.Z).astype(float), [float(alpha) for alpha in cloud.rates], A)
+        A = (
+            cloud.A
+            if cloud.A is None or not cloud.exact
+            else arithmetic.unit(cloud.A, None)
+        )
+        super().__init__(
+            cloud.values(cloud.Z).astype(float),
+            [float(alpha) for alpha in cloud.rates],
+            A,
+        )
         self._rounding = 0.0
 
 
@@ -182,16 +220,26 @@ class _Whole:
     exact, sure, blur = True, True, 0.0
 
     def __init__(self, Z, rates, A):
-        self.rates, self._rational = [Fraction(alpha) for alpha in rates], Z.dtype == object
-        self.A = None if A is None else inputs.integers(A)  # times a positive number: the same sets
-        Z = inputs.rationals(Z)
-        self.Z, self.scale = inputs.integers(Z), lcm(*(x.denominator for x in Z.flat))
+        self.rates, self._rational = (
+            [Fraction(alpha) for alpha in rates],
+            Z.dtype == object,
+        )
+        self.A = (
+            None if A is None else arithmetic.integers(A)
+        )  # times a positive number: the same sets
+        Z = arithmetic.rationals(Z)
+        self.Z, self.scale = (
+            arithmetic.integers(Z),
+            lcm(*(x.denominator for x in Z.flat)),
+        )
 
     def mean(self, X, copies):
         return copies.astype(object) @ X * Fraction(1, int(copies.sum()))
 
     def advance(self, target, alpha):
-        whole = lcm(*(x.denominator for x in target.flat))  # means of ties are fractions
+        whole = lcm(
+            *(x.denominator for x in target.flat)
+        )  # means of ties are fractions
         p, q = alpha.numerator, alpha.denominator
         target = np.frompyfunc(int, 1, 1)(target * whole)
         self.Z = q * whole * self.Z + p * target
@@ -205,10 +253,19 @@ class _Whole:
 
     def error(self):
         """Values that are rounded once."""
-        return 0.0 if self._rational else rounding.EPS * float(abs(self.values(self.Z)).max()) + rounding.SMALLEST
+        return (
+            0.0
+            if self._rational
+            else rounding.EPS * float(abs(self.values(self.Z)).max())
+            + rounding.SMALLEST
+        )
 
     def start(self, Z, rates, A):
-        return inputs.rationals(Z), self.rates, None if A is None else inputs.rationals(A)
+        return (
+            arithmetic.rationals(Z),
+            self.rates,
+            None if A is None else arithmetic.rationals(A),
+        )
 
 
 class _Run:
@@ -217,7 +274,10 @@ class _Run:
     def __init__(self, cloud, copies, seconds=inf, megabytes=inf):
         n = len(cloud.Z)
         self.cloud, self.copies = cloud, copies
-        self.target, self.ahead = cloud.Z, []  # where each token goes: for ever, once it has settled; and how
+        self.target, self.ahead = (
+            cloud.Z,
+            [],
+        )  # where each token goes: for ever, once it has settled; and how
         self.leader, self.born = np.full(n, -1), np.full(n, -1)
         self.settled, self.heard = np.zeros(n, bool), None
         self.certain, self.open, self.why = False, False, ""
@@ -235,15 +295,18 @@ class _Run:
                 self.why = f"a run ends after {MOST_LAYERS} layers. A larger alpha needs fewer."
                 return
             before = cloud.Z
-            self.target = cloud.advance(self.target, cloud.rates[min(self.layer, len(cloud.rates) - 1)])
+            self.target = cloud.advance(
+                self.target, cloud.rates[min(self.layer, len(cloud.rates) - 1)]
+            )
             self.layer += 1
-            if cloud.exact and cloud.scale.bit_length() * cloud.Z.size > 8e6 * megabytes:
+            if (
+                cloud.exact
+                and cloud.scale.bit_length() * cloud.Z.size > 8e6 * megabytes
+            ):
                 self.why = f"the run on whole numbers needs more than {megabytes} megabytes. limit(..., megabytes=...) gives it more."
                 return
             if perf_counter() - began > seconds:
-                self.why = (
-                    f"the run on whole numbers has taken its {seconds} seconds. limit(..., seconds=...) gives it more."
-                )
+                self.why = f"the run on whole numbers has taken its {seconds} seconds. limit(..., seconds=...) gives it more."
                 return
             if not cloud.exact and (before == cloud.Z).all():
                 break
@@ -252,8 +315,17 @@ class _Run:
     def guess(self, seconds):
         """Go on with floats taken for exact. What is known by now stays as it is."""
         target = self.cloud.values(self.target).astype(float)
-        self.settled, self.leader, self.born = self.settled.copy(), self.leader.copy(), self.born.copy()
-        self.cloud, self.target, why, layer = _RoughFloats(self.cloud), target, self.why, self.layer
+        self.settled, self.leader, self.born = (
+            self.settled.copy(),
+            self.leader.copy(),
+            self.born.copy(),
+        )
+        self.cloud, self.target, why, layer = (
+            _RoughFloats(self.cloud),
+            target,
+            self.why,
+            self.layer,
+        )
         self._go(seconds, inf)
         self.why, self.layer, self.ahead = why, layer, []
 
@@ -277,20 +349,39 @@ class _Run:
         onto = alone & (self.leader.take(first) == first)
         self.leader[ask[onto]], self.settled[ask[onto]] = first[onto], True
         if cloud.exact:  # whoever follows one that has settled and does not lead is treated as a tie of one
-            tied |= {row: first[[row]] for row in np.flatnonzero(alone & ~onto & self.settled[first])}
+            tied |= {
+                row: first[[row]]
+                for row in np.flatnonzero(alone & ~onto & self.settled[first])
+            }
         for row, members in tied.items():
             self.target[ask[row]] = self._tied(ask[row], members)
         if cloud.exact:
             self._zero()
-            if ties and self.layer & (self.layer - 1) == 0 and self.layer >= len(cloud.rates) - 1:
-                self._freeze({ask[row]: tied.get(row, first[[row]]) for row in np.flatnonzero(~self.settled[ask])})
+            if (
+                ties
+                and self.layer & (self.layer - 1) == 0
+                and self.layer >= len(cloud.rates) - 1
+            ):
+                self._freeze(
+                    {
+                        ask[row]: tied.get(row, first[[row]])
+                        for row in np.flatnonzero(~self.settled[ask])
+                    }
+                )
         elif cloud.sure:
             self._forget()
         return True
 
     def _freeze(self, sets):
         """All settle if no set changes any more. That is looked for at layers 0, 1, 2, 4, 8, ..."""
-        found = frozen.for_ever(self.cloud.Z, self.target, sets, self.copies, self.cloud.rates[-1], self.cloud.A)
+        found = frozen.for_ever(
+            self.cloud.Z,
+            self.target,
+            sets,
+            self.copies,
+            self.cloud.rates[-1],
+            self.cloud.A,
+        )
         if sets and found:
             self.target, self.ahead = found
             self.settled[:] = True
@@ -300,7 +391,9 @@ class _Run:
         Z = self.cloud.Z
         if Z.shape[1] == 2 and len(Z) > attention.TILE and not self.settled.all():
             polygon = routes.octagon(*Z[self.born >= 0].T)
-            outside = routes.outside(*np.ascontiguousarray(Z.T), polygon, 8 * self.cloud.blur)
+            outside = routes.outside(
+                *np.ascontiguousarray(Z.T), polygon, 8 * self.cloud.blur
+            )
             heard = ~self.settled
             heard[outside] = True
             self.heard = heard[None] if self.heard is None else heard[None] & self.heard
@@ -309,12 +402,22 @@ class _Run:
         """Where token i goes now: the mean of its set. It settles if that point is there for ever, and the tie too."""
         Z, copies, others = self.cloud.Z, self.copies[members], members[members != i]
         mean = self.cloud.mean(Z[members], copies)
-        if self.cloud.exact and self.settled[others].all() and (len(others) == len(members) or (mean == Z[i]).all()):
+        if (
+            self.cloud.exact
+            and self.settled[others].all()
+            and (len(others) == len(members) or (mean == Z[i]).all())
+        ):
             goals = np.where((members == i)[:, None], Z[i], self.target[members])
-            looks = np.stack([mean, Z[i]]) if self.cloud.A is None else np.stack([mean, Z[i]]) @ self.cloud.A
+            looks = (
+                np.stack([mean, Z[i]])
+                if self.cloud.A is None
+                else np.stack([mean, Z[i]]) @ self.cloud.A
+            )
             level = (looks @ mean)[:, None]
             stays = (mean == self.cloud.mean(goals, copies)).all()
-            ties = (looks @ Z[members].T == level).all() and (looks @ goals.T == level).all()
+            ties = (looks @ Z[members].T == level).all() and (
+                looks @ goals.T == level
+            ).all()
             self.settled[i] = stays and ties and (Z @ looks[0]).max() == level[0, 0]
         return mean
 

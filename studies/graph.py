@@ -24,9 +24,18 @@ from hmlib.reviews import with_bar
 
 # A task is one long call of torch. Nobody is dead because he is silent; and memory that is given back to the system
 # after each layer, as Dask would have it, makes everything three times slower.
-KEEP = {"MALLOC_ARENA_MAX": 1, "MALLOC_TRIM_THRESHOLD_": 2**30, "MALLOC_MMAP_THRESHOLD_": 2**30}
-SETTINGS = {"distributed.scheduler.worker-ttl": None, "distributed.nanny.pre-spawn-environ": KEEP}
-SETTINGS |= {"distributed.scheduler.worker-saturation": 1.0}  # nobody waits behind an hour's work while another is idle
+KEEP = {
+    "MALLOC_ARENA_MAX": 1,
+    "MALLOC_TRIM_THRESHOLD_": 2**30,
+    "MALLOC_MMAP_THRESHOLD_": 2**30,
+}
+SETTINGS = {
+    "distributed.scheduler.worker-ttl": None,
+    "distributed.nanny.pre-spawn-environ": KEEP,
+}
+SETTINGS |= {
+    "distributed.scheduler.worker-saturation": 1.0
+}  # nobody waits behind an hour's work while another is idle
 
 
 @dataclass(frozen=True)
@@ -60,8 +69,17 @@ def keys(tasks):
             task = by_name[name]
             needs = {argument: key(other) for argument, other in task.needs.items()}
             run = f"{task.run.__module__}.{task.run.__qualname__}"
-            asked = digest([run, task.given, {argument: other.asked for argument, other in needs.items()}])
-            found[name] = Key(asked, digest([code_of(task.run), *(other.code for other in needs.values())]))
+            asked = digest(
+                [
+                    run,
+                    task.given,
+                    {argument: other.asked for argument, other in needs.items()},
+                ]
+            )
+            found[name] = Key(
+                asked,
+                digest([code_of(task.run), *(other.code for other in needs.values())]),
+            )
         return found[name]
 
     return {name: key(name) for name in by_name}
@@ -92,11 +110,20 @@ class Shelf:
         if record.get("key") != key.asked:
             return None
         same = record["code"] == key.code
-        made_by = record["commit"] if same else f"{record['commit']} (its code has changed since)"
+        made_by = (
+            record["commit"]
+            if same
+            else f"{record['commit']} (its code has changed since)"
+        )
         return (record["facts"] | {"commit": made_by}, arrays), same
 
     def put(self, name, key, made_by, facts, arrays):
-        record = {"key": key.asked, "code": key.code, "commit": made_by, "facts": json.loads(json.dumps(facts))}
+        record = {
+            "key": key.asked,
+            "code": key.code,
+            "commit": made_by,
+            "facts": json.loads(json.dumps(facts)),
+        }
         write_sealed(self.folder / name, record, arrays)
         return record["facts"] | {"commit": made_by}, arrays
 
@@ -119,7 +146,10 @@ def on_shelf(tasks, folder):
     """({name: (facts, arrays)} of the tasks that are done, the same of those that other code than this has done)."""
     shelf, of = Shelf(Path(folder) / "done"), keys(tasks)
     found = {name: one for name, key in of.items() if (one := shelf.get(name, key))}
-    return tuple({name: one for name, (one, same) in found.items() if same is kind} for kind in (True, False))
+    return tuple(
+        {name: one for name, (one, same) in found.items() if same is kind}
+        for kind in (True, False)
+    )
 
 
 def finished(tasks, folder, stale=False):
@@ -137,26 +167,39 @@ def run(tasks, folder, scheduler=None, workers=2, progress=True, stale=False):
     shelf, of, made_by = Shelf(Path(folder) / "done"), keys(tasks), commit()
     done, other = on_shelf(tasks, folder)
     if other and progress:
-        how = "taken as it is" if stale else "done again (--keep-stale takes it as it is)"
+        how = (
+            "taken as it is" if stale else "done again (--keep-stale takes it as it is)"
+        )
         print(f"Other code than this did {len(other)} of the tasks: {how}.", flush=True)
     done, older = (done | other, set(other)) if stale else (done, set())
     if len(done) == len(tasks):
         return done
     shelf.folder.mkdir(parents=True, exist_ok=True)
-    TemporaryFile(dir=shelf.folder).close()  # a folder that cannot be written is known before hours of work
+    TemporaryFile(
+        dir=shelf.folder
+    ).close()  # a folder that cannot be written is known before hours of work
     graph = {}
     for task in wanted(tasks, [task.name for task in tasks]):
         if task.name not in done:
             if not older.isdisjoint(task.needs.values()):
                 older.add(task.name)
                 of[task.name] = of[task.name]._replace(code=f"not {of[task.name].code}")
-            needs = {argument: done.get(other) or graph[other] for argument, other in task.needs.items()}
-            place = str(Path(folder) / "running" / task.name / digest(of[task.name])[:16])
-            graph[task.name] = dask.delayed(_execute)(task.run, place, task.given, needs, dask_key_name=task.name)
+            needs = {
+                argument: done.get(other) or graph[other]
+                for argument, other in task.needs.items()
+            }
+            place = str(
+                Path(folder) / "running" / task.name / digest(of[task.name])[:16]
+            )
+            graph[task.name] = dask.delayed(_execute)(
+                task.run, place, task.given, needs, dask_key_name=task.name
+            )
     with dask.config.set(SETTINGS), _client(scheduler, workers) as client:
         futures = dict(zip(client.compute(list(graph.values())), graph, strict=True))
         ended = as_completed(futures)
-        for future in with_bar(ended, desc="tasks", total=len(futures)) if progress else ended:
+        for future in (
+            with_bar(ended, desc="tasks", total=len(futures)) if progress else ended
+        ):
             name = futures[future]
             done[name] = shelf.put(name, of[name], made_by, *future.result())
     return done
@@ -165,13 +208,19 @@ def run(tasks, folder, scheduler=None, workers=2, progress=True, stale=False):
 def about(done, command, data, seeds):
     """The provenance of what is made of these tasks: that of the run, and the commits that the tasks were done at."""
     commits = {found["commit"] for found, _ in done.values()}
-    return provenance(command, data, seeds) | {"commits_of_tasks": sorted(commits, key=lambda one: one or "")}
+    return provenance(command, data, seeds) | {
+        "commits_of_tasks": sorted(commits, key=lambda one: one or "")
+    }
 
 
 def _client(scheduler, workers):
     if scheduler:
         return Client(scheduler)
-    here = {"n_workers": workers, "processes": True} if workers else {"n_workers": 1, "processes": False}
+    here = (
+        {"n_workers": workers, "processes": True}
+        if workers
+        else {"n_workers": 1, "processes": False}
+    )
     return Client(LocalCluster(threads_per_worker=1, dashboard_address=":0", **here))
 
 

@@ -26,7 +26,9 @@ def runs(model, ids, layers=None, batch=250, dtype=torch.float64):
     for rows, size in zip(order.split(batch), sizes.split(batch), strict=True):
         some, w = words[rows, : size.max()], weights[rows, : size.max()]
         z, follows = model.embedding(some), []
-        for _ in range(model.depth if layers is None else 1000 if layers == "all" else layers):
+        for _ in range(
+            model.depth if layers is None else 1000 if layers == "all" else layers
+        ):
             to, after = layer(z, w.to(dtype))
             follows.append(to)
             if layers == "all" and bool(settled(to, w).all()):
@@ -39,7 +41,9 @@ def _layer(model, z, weights):
     away = torch.zeros_like(weights).masked_fill(weights == 0, -torch.inf)[:, None, :]
     to = (model._scores(z) + away).argmax(-1)
     goal = z.gather(1, to[..., None].expand_as(z))
-    return to[:, None], z + model.alpha / (1 + model.alpha) * (goal - z)  # a leader stands still to the last bit
+    return to[:, None], z + model.alpha / (1 + model.alpha) * (
+        goal - z
+    )  # a leader stands still to the last bit
 
 
 def settled(to, weights):
@@ -60,7 +64,11 @@ def how_many_lead(model, ids):
         lead += int(leading(follows, w).sum())
         words += int((w != 0).sum())
         still += int(settled(follows[-1], w).sum())
-    return {"leaders": lead / len(ids), "words": words / len(ids), "settled": still / len(ids)}
+    return {
+        "leaders": lead / len(ids),
+        "words": words / len(ids),
+        "settled": still / len(ids),
+    }
 
 
 def table_1(model, ids):
@@ -69,7 +77,10 @@ def table_1(model, ids):
     The paper's code looks once more after one layer more than the model has, in float32; the definition at all layers.
     """
     out = {}
-    for counting, layers, dtype in (("paper", model.depth + 2, torch.float32), ("definition", "all", torch.float64)):
+    for counting, layers, dtype in (
+        ("paper", model.depth + 2, torch.float32),
+        ("definition", "all", torch.float64),
+    ):
         first, last, most = [], [], 0
         for _, _, _, w, follows, _ in runs(model, ids, layers, dtype=dtype):
             first.append(leading(follows, w, 0).sum(1))
@@ -93,17 +104,31 @@ def leader_words(model, ids, labels, words, sure=0.0, strong=0.0, many=40):
     With the number of all reviews in which the word leads, and the score that it has of its own.
     """
     v, b = model.decoder.weight[0].detach(), float(model.decoder.bias.detach())
-    counts, anyhow, score = torch.zeros(len(words)), torch.zeros(len(words)), model.embedding.weight.detach() @ v
+    counts, anyhow, score = (
+        torch.zeros(len(words)),
+        torch.zeros(len(words)),
+        model.embedding.weight.detach() @ v,
+    )
     for rows, _, some, w, follows, z in runs(model, ids):
         logits = ((z @ v) * w).sum(1) / w.sum(1) + b
         probability = torch.where(labels[rows] > 0, logits, -logits).sigmoid()
         lead = leading(follows, w)
-        there = lead & ((z @ v + b).abs() > strong) & (probability > max(sure, 0.5))[:, None]
+        there = (
+            lead
+            & ((z @ v + b).abs() > strong)
+            & (probability > max(sure, 0.5))[:, None]
+        )
         counts += torch.bincount(some[there], minlength=len(words))
         anyhow += torch.bincount(some[lead], minlength=len(words))
     top = counts.argsort(descending=True, stable=True)[:many].tolist()
     return [
-        {"word": words[i], "reviews": int(counts[i]), "anyhow": int(anyhow[i]), "score": float(score[i]), "id": i}
+        {
+            "word": words[i],
+            "reviews": int(counts[i]),
+            "anyhow": int(anyhow[i]),
+            "score": float(score[i]),
+            "id": i,
+        }
         for i in top
     ]
 
@@ -117,14 +142,20 @@ def interpretability(model, ids, labels, scores, bias, seed=0, batch=250):
     """
     generator, n = torch.Generator().manual_seed(seed), len(ids)
     kinds = ("nothing", "leaders", "random", "random others", "top", "all but leaders")
-    total = {kind: torch.zeros(4) for kind in kinds}  # right, as before, control right, control as before
+    total = {
+        kind: torch.zeros(4) for kind in kinds
+    }  # right, as before, control right, control as before
     votes = popular = 0.0
     v, b = model.decoder.weight[0], model.decoder.bias
     for rows, some, words, w, follows, z in runs(model, ids, batch=batch):
         y, real = labels[rows] > 0, words != 0
         lead = leading(follows, w) & real
         many = lead.sum(1, keepdim=True)
-        sets = {"nothing": torch.zeros_like(lead), "leaders": lead, "all but leaders": ~lead}
+        sets = {
+            "nothing": torch.zeros_like(lead),
+            "leaders": lead,
+            "all but leaders": ~lead,
+        }
         for kind, worth, among in (
             ("random", torch.rand(w.shape, generator=generator), real),
             ("random others", torch.rand(w.shape, generator=generator), real & ~lead),
@@ -135,14 +166,23 @@ def interpretability(model, ids, labels, scores, bias, seed=0, batch=250):
         where = (some[:, :, None] == words[:, None, :]) & real[:, None, :]
         for kind, chosen in sets.items():
             keep = ~(where & chosen[:, None, :]).any(-1)
-            said = torch.cat([model(some[k], keep[k]) for k in torch.arange(len(some)).split(64)]) > 0
+            said = (
+                torch.cat(
+                    [model(some[k], keep[k]) for k in torch.arange(len(some)).split(64)]
+                )
+                > 0
+            )
             weights = (keep & (some != 0)).float()
-            control = (scores[some] * weights).sum(1) / weights.sum(1).clamp_min(1) + bias > 0
+            control = (scores[some] * weights).sum(1) / weights.sum(1).clamp_min(
+                1
+            ) + bias > 0
             if kind == "nothing":
                 before, control_before = said, control
             marks = (said == y, said == before, control == y, control == control_before)
             total[kind] += torch.tensor([float(mark.sum()) for mark in marks])
-        chain = one_hot(follows[-1], w.shape[1]).float().mean(1)  # a vote is shared by the heads
+        chain = (
+            one_hot(follows[-1], w.shape[1]).float().mean(1)
+        )  # a vote is shared by the heads
         for _ in follows:
             chain = chain @ chain
         gathered = (w[:, None] @ chain)[:, 0]
@@ -150,6 +190,13 @@ def interpretability(model, ids, labels, scores, bias, seed=0, batch=250):
         votes += float(((table > 0) == before).sum())
         popular += float((gathered.amax(1) / w.sum(1)).sum())
     out = {"votes": votes / n, "most_popular": popular / n}
-    for kind, (right, same, control, control_same) in ((k, (t / n).tolist()) for k, t in total.items()):
-        out[kind] = {"accuracy": right, "same": same, "control_accuracy": control, "control_same": control_same}
+    for kind, (right, same, control, control_same) in (
+        (k, (t / n).tolist()) for k, t in total.items()
+    ):
+        out[kind] = {
+            "accuracy": right,
+            "same": same,
+            "control_accuracy": control,
+            "control_same": control_same,
+        }
     return out

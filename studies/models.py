@@ -35,7 +35,9 @@ class RandomAttention(HardmaxClassifier):
     def _scores(self, z):
         self.draws += 1
         generator = torch.Generator().manual_seed(int(self.draws))
-        return torch.rand(len(z), z.shape[1], z.shape[1], generator=generator, dtype=z.dtype)
+        return torch.rand(
+            len(z), z.shape[1], z.shape[1], generator=generator, dtype=z.dtype
+        )
 
 
 class Variant(HardmaxClassifier):
@@ -67,14 +69,30 @@ class Variant(HardmaxClassifier):
         **options,
     ):
         super().__init__(
-            rows, dim, depth, attention=attention, **{"alpha": 1.0, "learn_alpha": False, "temperature": 1.0} | options
+            rows,
+            dim,
+            depth,
+            attention=attention,
+            **{"alpha": 1.0, "learn_alpha": False, "temperature": 1.0} | options,
         )
-        self.norm, self.attend, self.learn, self.L, self.forth = norm, attend, learn, None, None
+        self.norm, self.attend, self.learn, self.L, self.forth = (
+            norm,
+            attend,
+            learn,
+            None,
+            None,
+        )
         if heads > 1 or learn:
-            start = torch.eye(dim)[None] if heads == 1 else torch.randn(heads, dim, dim) / dim**0.5
+            start = (
+                torch.eye(dim)[None]
+                if heads == 1
+                else torch.randn(heads, dim, dim) / dim**0.5
+            )
             self.L = nn.Parameter(start, requires_grad=learn is not None)
         if width:
-            self.forth = nn.Sequential(nn.Linear(dim, width), nn.ReLU(), nn.Linear(width, dim))
+            self.forth = nn.Sequential(
+                nn.Linear(dim, width), nn.ReLU(), nn.Linear(width, dim)
+            )
             for parameter in self.forth[2].parameters():
                 nn.init.zeros_(parameter)
 
@@ -102,14 +120,24 @@ class Variant(HardmaxClassifier):
         through = self.attention == "pass-through"
         y = z.detach() if through else z
         with torch.no_grad():
-            to = self._scores(y, away).max(-1).indices  # the first; argmax says the same, and is slower
-        if self.attention == "softmax" or (through and self.learn and torch.is_grad_enabled()):
-            often = weights.masked_fill(weights == 0, 1).log() + away  # copies of a word count
+            to = (
+                self._scores(y, away).max(-1).indices
+            )  # the first; argmax says the same, and is slower
+        if self.attention == "softmax" or (
+            through and self.learn and torch.is_grad_enabled()
+        ):
+            often = (
+                weights.masked_fill(weights == 0, 1).log() + away
+            )  # copies of a word count
             soft = self._scores(y, often, self.temperature).softmax(-1) @ y[:, None]
             soft = (y + self.alpha * soft.mean(1)) / (1 + self.alpha)
             if not through:
                 return to, soft
-        targets = y[:, None].expand(-1, to.shape[1], -1, -1).gather(2, to[..., None].expand(-1, -1, -1, y.shape[2]))
+        targets = (
+            y[:, None]
+            .expand(-1, to.shape[1], -1, -1)
+            .gather(2, to[..., None].expand(-1, -1, -1, y.shape[2]))
+        )
         after = (y + self.alpha * targets.mean(1)) / (1 + self.alpha)
         if through:
             after = after.detach() + (z - y)
@@ -121,7 +149,9 @@ class Variant(HardmaxClassifier):
         """<A z_i, z_j> / temperature + offset_j in each head, (B, heads, n, n)."""
         A = torch.eye(z.shape[2], dtype=z.dtype)[None] if self.A is None else self.A
         rows = (z[:, None] @ A.transpose(1, 2)) / temperature
-        scores = torch.baddbmm(offset[:, None, :], rows.flatten(1, 2), z.transpose(1, 2))
+        scores = torch.baddbmm(
+            offset[:, None, :], rows.flatten(1, 2), z.transpose(1, 2)
+        )
         return scores.unflatten(1, rows.shape[1:3])
 
 
@@ -133,10 +163,14 @@ def normalised(z, norm):
 
 def on_circle(t, lengths, decoder, depth, attention, alpha=4.0):
     """A classifier of d = 2 whose words stay on the circle while it is trained; alpha is fixed."""
-    model = HardmaxClassifier(len(t), 2, depth, attention=attention, alpha=alpha, learn_alpha=False)
+    model = HardmaxClassifier(
+        len(t), 2, depth, attention=attention, alpha=alpha, learn_alpha=False
+    )
     model.embedding.weight.data = t
     # From t to the tokens, in each step: that is what a parametrization is.
-    parametrize.register_parametrization(model.embedding, "weight", Circle(lengths), unsafe=True)
+    parametrize.register_parametrization(
+        model.embedding, "weight", Circle(lengths), unsafe=True
+    )
     with torch.no_grad():
         model.decoder.weight.copy_(torch.tensor([[0.0, decoder[0]]]))
         model.decoder.bias.fill_(decoder[1])
@@ -173,40 +207,84 @@ def scores_alone(texts, epochs=8, rate=0.01, dropout=0.3, **options):
         model.embedding.weight.zero_()
         model.decoder.weight.fill_(1.0)
         model.decoder.bias.zero_()
-    history = train(model, *texts.of("fit"), texts.of("held"), epochs, rate, dropout=dropout, progress=False, **options)
+    history = train(
+        model,
+        *texts.of("fit"),
+        texts.of("held"),
+        epochs,
+        rate,
+        dropout=dropout,
+        progress=False,
+        **options,
+    )
     return model, history
 
 
-def second_stage(texts, scores, bias, delta, scale=0.3, depth=3, attention="pass-through", **options):
+def second_stage(
+    texts, scores, bias, delta, scale=0.3, depth=3, attention="pass-through", **options
+):
     """The scores of the first stage, squeezed into (-scale, scale), as heights on the circle; then both are trained on."""
     q = scores.abs().quantile(0.99)
     t = torch.atanh((scale * 0.99 * scores / q).clamp(-0.999, 0.999))
-    model = on_circle(t, lengths(texts, delta), (float(q) / (scale * 0.99), bias), depth, attention)
-    options = {"epochs": 2, "rate": 3e-4 if scale < 0.5 else 1e-3, "dropout": 0.3} | options
-    history = train(model, *texts.of("fit"), texts.of("held"), progress=False, **options)
+    model = on_circle(
+        t, lengths(texts, delta), (float(q) / (scale * 0.99), bias), depth, attention
+    )
+    options = {
+        "epochs": 2,
+        "rate": 3e-4 if scale < 0.5 else 1e-3,
+        "dropout": 0.3,
+    } | options
+    history = train(
+        model, *texts.of("fit"), texts.of("held"), progress=False, **options
+    )
     return free(model), history
 
 
-def one_stage(texts, delta, steepness=40.0, depth=3, attention="pass-through", **options):
+def one_stage(
+    texts, delta, steepness=40.0, depth=3, attention="pass-through", **options
+):
     """The circle from the start: all scores 0."""
-    model = on_circle(torch.zeros(len(texts.words), 1), lengths(texts, delta), (steepness, 0.0), depth, attention)
+    model = on_circle(
+        torch.zeros(len(texts.words), 1),
+        lengths(texts, delta),
+        (steepness, 0.0),
+        depth,
+        attention,
+    )
     options = {"epochs": 8, "rate": 2e-3, "dropout": 0.3} | options
-    history = train(model, *texts.of("fit"), texts.of("held"), progress=False, **options)
+    history = train(
+        model, *texts.of("fit"), texts.of("held"), progress=False, **options
+    )
     return free(model), history
 
 
 def free_embedding(
-    texts, dim=2, depth=8, attention="hardmax", alpha=None, learn_alpha=True, temperature=1e-3, seed=0, **options
+    texts,
+    dim=2,
+    depth=8,
+    attention="hardmax",
+    alpha=None,
+    learn_alpha=True,
+    temperature=1e-3,
+    seed=0,
+    **options,
 ):
     """A table that starts from N(0, 1). Returns the start, too."""
     torch.manual_seed(seed)
-    about = {"depth": depth, "alpha": alpha, "learn_alpha": learn_alpha, "temperature": temperature}
+    about = {
+        "depth": depth,
+        "alpha": alpha,
+        "learn_alpha": learn_alpha,
+        "temperature": temperature,
+    }
     if attention == "random":
         model = RandomAttention(len(texts.words), dim, **about)
     else:
         model = HardmaxClassifier(len(texts.words), dim, attention=attention, **about)
     start = model.embedding.weight.detach().clone()
-    history = train(model, *texts.of("fit"), texts.of("held"), seed=seed, progress=False, **options)
+    history = train(
+        model, *texts.of("fit"), texts.of("held"), seed=seed, progress=False, **options
+    )
     return model, history, start
 
 
@@ -223,7 +301,9 @@ def stored(model):
 def rebuilt(weights, depth, padding="mask", **options):
     """The classifier of stored weights."""
     embedding = torch.as_tensor(weights["embedding"])
-    model = HardmaxClassifier(*embedding.shape, depth, padding, alpha=float(weights["alpha"]), **options)
+    model = HardmaxClassifier(
+        *embedding.shape, depth, padding, alpha=float(weights["alpha"]), **options
+    )
     with torch.no_grad():
         model.embedding.weight.copy_(embedding)
         model.decoder.weight.copy_(torch.as_tensor(weights["weight"])[None])

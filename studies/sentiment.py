@@ -22,7 +22,11 @@ SEEDS, MORE_SEEDS = range(3), range(5)
 
 def judged(model, texts):
     """Accuracy on validation and test."""
-    return {rows: evaluate(model, *texts.of(rows))[1] for rows in ("held", "test") if len(getattr(texts, rows))}
+    return {
+        rows: evaluate(model, *texts.of(rows))[1]
+        for rows in ("held", "test")
+        if len(getattr(texts, rows))
+    }
 
 
 # (a) The paper's protocol
@@ -32,20 +36,38 @@ def paper_protocol(folder, dim, way="paper", padding="token", epochs=101, seed=0
     """Softmax at temperature 1e-3, eight layers, Adam at 1e-3 on all training reviews; test numbers after each epoch."""
     texts = encoded(way)
     torch.manual_seed(seed)
-    model = HardmaxClassifier(len(texts.words), dim, padding=padding, attention="softmax")
+    model = HardmaxClassifier(
+        len(texts.words), dim, padding=padding, attention="softmax"
+    )
 
     def measure(model, number):
-        row = dict(zip(("test_loss", "test_accuracy"), evaluate(model, *texts.of("test")), strict=True))
+        row = dict(
+            zip(
+                ("test_loss", "test_accuracy"),
+                evaluate(model, *texts.of("test")),
+                strict=True,
+            )
+        )
         if number % 10 == 0:  # the same weights, judged with softmax and with hardmax
             for kind in ("softmax", "hardmax"):
                 model.attention = kind
                 row[f"train_loss_{kind}"], _ = evaluate(model, *texts.of("train"))
-            row["test_loss_hardmax"], row["test_accuracy_hardmax"] = evaluate(model, *texts.of("test"))
+            row["test_loss_hardmax"], row["test_accuracy_hardmax"] = evaluate(
+                model, *texts.of("test")
+            )
             model.attention = "softmax"
         return row
 
     history = train(
-        model, *texts.of("train"), None, epochs, 1e-3, seed=seed, measure=measure, folder=folder, progress=False
+        model,
+        *texts.of("train"),
+        None,
+        epochs,
+        1e-3,
+        seed=seed,
+        measure=measure,
+        folder=folder,
+        progress=False,
     )
     return {"epochs": history.epochs}, models.stored(model)
 
@@ -59,7 +81,9 @@ def leader_statistics(folder, model=None):
     model = models.rebuilt(weights, 8, "token")
     ids, labels = texts.of("test")
     facts = {"table": measures.table_1(model, ids)}
-    facts["words"] = measures.leader_words(model, ids, labels, texts.words, 0.95, 2.0, 15)
+    facts["words"] = measures.leader_words(
+        model, ids, labels, texts.words, 0.95, 2.0, 15
+    )
     return facts, {}
 
 
@@ -73,12 +97,18 @@ def published(folder):
         model.attention = kind
         facts[kind] = evaluate(model, ids, labels)[1]
     model.attention = "hardmax"
-    by_batch = [evaluate(model, x, y)[1] for x, y in zip(ids.split(64), labels.split(64), strict=True)]
+    by_batch = [
+        evaluate(model, x, y)[1]
+        for x, y in zip(ids.split(64), labels.split(64), strict=True)
+    ]
     facts["mean of batches"] = float(np.mean(by_batch))
     raw = load_reviews("kaggle").texts
     seen = {raw[i] for i in torch.cat([texts.fit, texts.held])}
     new = torch.tensor([raw[i] not in seen for i in texts.test])
-    facts |= {"copies": int((~new).sum()), "without copies": evaluate(model, ids[new], labels[new])[1]}
+    facts |= {
+        "copies": int((~new).sum()),
+        "without copies": evaluate(model, ids[new], labels[new])[1],
+    }
     model.padding = "mask"
     facts["padding left out"] = evaluate(model, ids, labels)[1]
     model.depth = 0
@@ -94,7 +124,12 @@ KINDS = {
     "hardmax": {},
     "hardmax, d = 16": {"dim": 16},
     "hardmax, alpha = 1": {"alpha": 1.0, "learn_alpha": False},
-    "pass-through": {"attention": "pass-through", "alpha": 1.0, "learn_alpha": False, "depth": 3},
+    "pass-through": {
+        "attention": "pass-through",
+        "alpha": 1.0,
+        "learn_alpha": False,
+        "depth": 3,
+    },
     "softmax, T = 0.001": {"attention": "softmax", "epochs": 5},
     "softmax, T = 1": {"attention": "softmax", "temperature": 1.0, "epochs": 5},
     "random attention": {"attention": "random", "alpha": 1.0, "learn_alpha": False},
@@ -106,15 +141,25 @@ def fitted(folder, way="128", seed=0, epochs=8, rate=0.01, dropout=0.3, **option
     """A free embedding; the epoch chosen on validation. With the energy of its displacement along the decoder's vector."""
     texts = encoded(way)
     model, history, start = models.free_embedding(
-        texts, seed=seed, epochs=epochs, rate=rate, dropout=dropout, folder=folder, **options
+        texts,
+        seed=seed,
+        epochs=epochs,
+        rate=rate,
+        dropout=dropout,
+        folder=folder,
+        **options,
     )
     facts = {"epochs": history.epochs, "best": history.best} | judged(model, texts)
     facts |= {"alpha": float(model.alpha.detach()), "depth": model.depth}
     if model.depth and options.get("attention") in (None, "hardmax", "pass-through"):
         facts |= measures.how_many_lead(model, texts.of("held")[0])
-    moved = (model.embedding.weight.detach() - start)[models.document_frequency(texts) > 20]
+    moved = (model.embedding.weight.detach() - start)[
+        models.document_frequency(texts) > 20
+    ]
     v = model.decoder.weight.detach()[0]
-    facts["energy_along_v"] = float(((moved @ v) ** 2).sum() / (v @ v) / (moved**2).sum())
+    facts["energy_along_v"] = float(
+        ((moved @ v) ** 2).sum() / (v @ v) / (moved**2).sum()
+    )
     return facts, models.stored(model)
 
 
@@ -129,19 +174,30 @@ def without_a_network(folder, way="128"):
         ids, labels = texts.of(rows)
         row, column = torch.nonzero(ids, as_tuple=True)
         shape = (len(ids), len(texts.words))
-        matrix = sparse.csr_matrix((np.ones(len(row)), (row.numpy(), ids[row, column].numpy())), shape)
+        matrix = sparse.csr_matrix(
+            (np.ones(len(row)), (row.numpy(), ids[row, column].numpy())), shape
+        )
         counts[rows] = matrix, labels.numpy()
     tfidf = TfidfTransformer(sublinear_tf=True).fit(counts["fit"][0])
     data = {rows: (tfidf.transform(x), y) for rows, (x, y) in counts.items()}
-    tried = [LogisticRegression(C=C, max_iter=500).fit(*data["fit"]) for C in (0.5, 1, 2, 4, 8)]
+    tried = [
+        LogisticRegression(C=C, max_iter=500).fit(*data["fit"])
+        for C in (0.5, 1, 2, 4, 8)
+    ]
     best = max(tried, key=lambda model: model.score(*data["held"]))
-    facts["TF-IDF"] = {rows: best.score(*data[rows]) for rows in ("held", "test")} | {"C": best.C}
+    facts["TF-IDF"] = {rows: best.score(*data[rows]) for rows in ("held", "test")} | {
+        "C": best.C
+    }
     present = counts["fit"][0] > 0
     y = counts["fit"][1]
     positive, negative = (np.asarray(present[y == k].sum(0))[0] + 1 for k in (1, 0))
-    sign = np.sign(np.log(positive / (y == 1).sum()) - np.log(negative / (y == 0).sum()))
+    sign = np.sign(
+        np.log(positive / (y == 1).sum()) - np.log(negative / (y == 0).sum())
+    )
     facts["vote"] = {
-        rows: float(((x @ sign > 0) == (y > 0)).mean()) for rows, (x, y) in counts.items() if rows != "fit"
+        rows: float(((x @ sign > 0) == (y > 0)).mean())
+        for rows, (x, y) in counts.items()
+        if rows != "fit"
     }
     return facts, {}
 
@@ -164,10 +220,14 @@ def circle(folder, way, seed, first=None, unfreeze=None, **options):
     texts = encoded(way)
     torch.manual_seed(seed)
     if first is None:
-        model, history = models.one_stage(texts, seed=seed, folder=f"{folder}/1", **options)
+        model, history = models.one_stage(
+            texts, seed=seed, folder=f"{folder}/1", **options
+        )
     else:
         score, bias = first[1]["scores"], float(first[1]["bias"])
-        model, history = models.second_stage(texts, score, bias, seed=seed, folder=f"{folder}/1", **options)
+        model, history = models.second_stage(
+            texts, score, bias, seed=seed, folder=f"{folder}/1", **options
+        )
     facts = {"epochs": history.epochs}
     if unfreeze:  # then all coordinates are trained on
         model.attention = unfreeze
@@ -189,7 +249,16 @@ def circle(folder, way, seed, first=None, unfreeze=None, **options):
     return facts, models.stored(model)
 
 
-CURVE = ((0.3, 0.001), (0.3, 0.003), (0.3, 0.01), (0.6, 0.03), (1.0, 0.1), (0.6, 0.1), (1.0, 0.3), (1.0, 1.0))
+CURVE = (
+    (0.3, 0.001),
+    (0.3, 0.003),
+    (0.3, 0.01),
+    (0.6, 0.03),
+    (1.0, 0.1),
+    (0.6, 0.1),
+    (1.0, 0.3),
+    (1.0, 1.0),
+)
 
 # (f) Why the published training falls short: from its setting to the circle, one thing at a time
 
@@ -206,11 +275,16 @@ def random_start(folder, draws=10):
     texts, weights = encoded("paper"), load_published()
     model = models.rebuilt(weights, 8, "token")
     ids, labels = texts.of("test")
-    E, v = model.embedding.weight.detach().clone(), model.decoder.weight.detach()[0].clone()
+    E, v = (
+        model.embedding.weight.detach().clone(),
+        model.decoder.weight.detach()[0].clone(),
+    )
     along = E @ v / v.norm()
     across = E @ torch.tensor([-v[1], v[0]]) / v.norm()
     facts = {"frequency": []}
-    for lo, hi in pairwise(sorted({1, *(k for k in (101, 1001, 10001) if k < len(E)), len(E)})):
+    for lo, hi in pairwise(
+        sorted({1, *(k for k in (101, 1001, 10001) if k < len(E)), len(E)})
+    ):
         some = {"ranks": [lo, hi - 1]}
         for name, x in (("along", along), ("across", across)):
             x = x[lo:hi].numpy()
@@ -228,8 +302,14 @@ def random_start(folder, draws=10):
     often = there[:2001] > 50
     often[0] = False  # padding
     rate = (leads / there.clamp_min(1))[:2001][often]
-    for name, x in (("along", along.abs()), ("across", across.abs()), ("length", E.norm(dim=1))):
-        facts[f"lead_rate_and_{name}"] = float(stats.spearmanr(rate, x[:2001][often]).statistic)
+    for name, x in (
+        ("along", along.abs()),
+        ("across", across.abs()),
+        ("length", E.norm(dim=1)),
+    ):
+        facts[f"lead_rate_and_{name}"] = float(
+            stats.spearmanr(rate, x[:2001][often]).statistic
+        )
     top = leads[1:].argsort(descending=True)[:20] + 1
     order = across[1:2001].abs().argsort(descending=True).argsort() + 1
     facts["leaders"] = [
@@ -242,19 +322,28 @@ def random_start(folder, draws=10):
         for i in top
     ]
     accidental = (across.abs() > along.abs()).float()
-    facts["leading_by_across"] = float((leads[1:] * accidental[1:]).sum() / leads[1:].sum())
+    facts["leading_by_across"] = float(
+        (leads[1:] * accidental[1:]).sum() / leads[1:].sum()
+    )
     # The same words with another start across v; and with none.
-    generator, unit = torch.Generator().manual_seed(0), torch.stack([-v[1], v[0]]) / v.norm()
+    generator, unit = (
+        torch.Generator().manual_seed(0),
+        torch.stack([-v[1], v[0]]) / v.norm(),
+    )
     facts["another_start"] = []
     for _ in range(draws):
         other = torch.randn(len(E), generator=generator)
         with torch.no_grad():
-            model.embedding.weight.copy_(along[:, None] * v / v.norm() + other[:, None] * unit)
+            model.embedding.weight.copy_(
+                along[:, None] * v / v.norm() + other[:, None] * unit
+            )
         row = {"accuracy": evaluate(model, ids, labels)[1]}
         facts["another_start"].append(row | measures.how_many_lead(model, ids))
     with torch.no_grad():
         model.embedding.weight.copy_(along[:, None] * v / v.norm())
-    facts["none_across"] = {"accuracy": evaluate(model, ids, labels)[1]} | measures.how_many_lead(model, ids)
+    facts["none_across"] = {
+        "accuracy": evaluate(model, ids, labels)[1]
+    } | measures.how_many_lead(model, ids)
     return facts, {}
 
 
@@ -267,7 +356,9 @@ def interpreted(folder, way, control, model=None, padding="mask", depth=8):
     depth = depth if model is None else model[0]["depth"]
     score, bias = control[1]["scores"][:, 0], float(control[1]["bias"])
     model, (ids, labels) = models.rebuilt(weights, depth, padding), texts.of("test")
-    facts = measures.interpretability(model, ids, labels, score, bias) | {"lead": measures.how_many_lead(model, ids)}
+    facts = measures.interpretability(model, ids, labels, score, bias) | {
+        "lead": measures.how_many_lead(model, ids)
+    }
     facts["words"] = measures.leader_words(model, ids, labels, texts.words)[:20]
     return facts, {}
 
@@ -276,10 +367,21 @@ def interpreted(folder, way, control, model=None, padding="mask", depth=8):
 
 
 def tasks():
-    out = [Task(f"paper d={dim}", paper_protocol, {"dim": dim}) for dim in (16, 2, 8, 4)]
+    out = [
+        Task(f"paper d={dim}", paper_protocol, {"dim": dim}) for dim in (16, 2, 8, 4)
+    ]
     for seed in SEEDS[1:]:  # how far does the random start carry?
-        out += [Task(f"paper d=2, seed {seed}", paper_protocol, {"dim": 2, "seed": seed, "epochs": 31})]
-    out += [Task(f"leaders d={dim}", leader_statistics, needs={"model": f"paper d={dim}"}) for dim in (2, 4, 8, 16)]
+        out += [
+            Task(
+                f"paper d=2, seed {seed}",
+                paper_protocol,
+                {"dim": 2, "seed": seed, "epochs": 31},
+            )
+        ]
+    out += [
+        Task(f"leaders d={dim}", leader_statistics, needs={"model": f"paper d={dim}"})
+        for dim in (2, 4, 8, 16)
+    ]
     out += [
         Task("leaders published", leader_statistics),
         Task("published", published),
@@ -291,26 +393,68 @@ def tasks():
             given = {"way": way, "seed": seed}
             out += [Task(f"scores {way} {seed}", scores, given)]
             needs = {"first": f"scores {way} {seed}"}
-            out += [Task(f"second stage alone {way} {seed}", circle, given | {"delta": 0.001, "depth": 0}, needs)]
-            out += [Task(f"circle .001 {way} {seed}", circle, given | {"delta": 0.001}, needs)]
+            out += [
+                Task(
+                    f"second stage alone {way} {seed}",
+                    circle,
+                    given | {"delta": 0.001, "depth": 0},
+                    needs,
+                )
+            ]
+            out += [
+                Task(
+                    f"circle .001 {way} {seed}", circle, given | {"delta": 0.001}, needs
+                )
+            ]
             if way != "official":
-                out += [Task(f"circle .003 {way} {seed}", circle, given | {"delta": 0.003}, needs)]
+                out += [
+                    Task(
+                        f"circle .003 {way} {seed}",
+                        circle,
+                        given | {"delta": 0.003},
+                        needs,
+                    )
+                ]
     for seed in SEEDS:
         for kind, options in KINDS.items():
             out += [Task(f"{kind} 128 {seed}", fitted, options | {"seed": seed})]
             if kind in ALSO_OFFICIAL:
-                out += [Task(f"{kind} official {seed}", fitted, options | {"seed": seed, "way": "official"})]
+                out += [
+                    Task(
+                        f"{kind} official {seed}",
+                        fitted,
+                        options | {"seed": seed, "way": "official"},
+                    )
+                ]
         needs = {"first": f"scores 128 {seed}"}
         for scale, delta in CURVE:
-            given = {"way": "128", "seed": seed, "scale": scale, "delta": delta, "epochs": 3}
+            given = {
+                "way": "128",
+                "seed": seed,
+                "scale": scale,
+                "delta": delta,
+                "epochs": 3,
+            }
             out += [Task(f"curve {scale} {delta} {seed}", circle, given, needs)]
         for factor, options in FACTORS.items():
             out += [Task(f"factor {factor} {seed}", fitted, options | {"seed": seed})]
         given = {"way": "128", "seed": seed, "delta": 0.01}
         out += [Task(f"circle at once {seed}", circle, given)]
-        out += [Task(f"circle at once, hardmax {seed}", circle, given | {"attention": "hardmax"})]
+        out += [
+            Task(
+                f"circle at once, hardmax {seed}",
+                circle,
+                given | {"attention": "hardmax"},
+            )
+        ]
         for depth in DEPTHS:
-            out += [Task(f"depth {depth} {seed}", fitted, {"seed": seed, "depth": depth, "epochs": 5})]
+            out += [
+                Task(
+                    f"depth {depth} {seed}",
+                    fitted,
+                    {"seed": seed, "depth": depth, "epochs": 5},
+                )
+            ]
             given = {"way": "128", "seed": seed, "delta": 0.003, "depth": depth}
             out += [Task(f"circle, depth {depth} {seed}", circle, given, needs)]
     for seed in MORE_SEEDS:
@@ -318,15 +462,26 @@ def tasks():
         for kind in ("hardmax", "pass-through"):
             given = {"way": "128", "seed": seed, "delta": 0.001, "unfreeze": kind}
             out += [Task(f"beyond, {kind} {seed}", circle, given, needs)]
-        out += [Task(f"beyond, no attention {seed}", circle, given | {"depth": 0}, needs)]
+        out += [
+            Task(f"beyond, no attention {seed}", circle, given | {"depth": 0}, needs)
+        ]
     out += [Task("scores paper 0", scores, {"way": "paper", "seed": 0})]
     needs = {"control": "scores paper 0"}
-    out += [Task("leaders worth, published", interpreted, {"way": "paper", "padding": "token"}, needs)]
+    out += [
+        Task(
+            "leaders worth, published",
+            interpreted,
+            {"way": "paper", "padding": "token"},
+            needs,
+        )
+    ]
     for name, way in INTERPRETED.items():
         needs = {"model": f"{name} 0", "control": f"scores {way} 0"}
         out += [Task(f"leaders worth, {name}", interpreted, {"way": way}, needs)]
     for what, options in SWITCHES.items():
-        out += [Task(f"switch {what}", paper_protocol, {"dim": 16, "epochs": 21} | options)]
+        out += [
+            Task(f"switch {what}", paper_protocol, {"dim": 16, "epochs": 21} | options)
+        ]
     return out
 
 
@@ -360,12 +515,33 @@ class Facts(dict):
 
 def write(done, folder, command):
     """What the tasks that are done allow: the model of chapter 4's live figure, and the parts of results/sentiment.json."""
-    facts, files, result = Facts({name: found for name, (found, _) in done.items()}), [], {}
-    of = about(done, command, {name: SHA256[name] for name in ("kaggle", "official", "published")}, list(MORE_SEEDS))
+    facts, files, result = (
+        Facts({name: found for name, (found, _) in done.items()}),
+        [],
+        {},
+    )
+    of = about(
+        done,
+        command,
+        {name: SHA256[name] for name in ("kaggle", "official", "published")},
+        list(MORE_SEEDS),
+    )
     if f"{LIVE} 0" in done:
-        model = {name: value.float().contiguous() for name, value in done[f"{LIVE} 0"][1].items()}
-        said = {"task": f"{LIVE} 0", "depth": 3, "style": "plain", "length": 128, "words": encoded("128").words}
-        files += [folder / "sentiment_model.safetensors", folder / "sentiment_model.json"]
+        model = {
+            name: value.float().contiguous()
+            for name, value in done[f"{LIVE} 0"][1].items()
+        }
+        said = {
+            "task": f"{LIVE} 0",
+            "depth": 3,
+            "style": "plain",
+            "length": 128,
+            "words": encoded("128").words,
+        }
+        files += [
+            folder / "sentiment_model.safetensors",
+            folder / "sentiment_model.json",
+        ]
         write_whole(files[0], save(model))
         write_json(said | {"provenance": of | {"seeds": [0]}}, files[1])
     for name, part in PARTS.items():
@@ -379,19 +555,35 @@ def write(done, folder, command):
 def _over(facts, name, seeds):
     """One list for the seeds, for each number of a family of tasks."""
     rows = [facts[f"{name} {seed}"] for seed in seeds]
-    return {key: [row[key] for row in rows] for key in rows[0] if key not in ("epochs", "commit", "best")}
+    return {
+        key: [row[key] for row in rows]
+        for key in rows[0]
+        if key not in ("epochs", "commit", "best")
+    }
 
 
 PARTS = {
-    "protocol": lambda facts: {str(d): _columns(facts[f"paper d={d}"]["epochs"]) for d in (2, 4, 8, 16)},
-    "protocol_seeds": lambda facts: [_columns(facts[f"paper d=2, seed {seed}"]["epochs"]) for seed in SEEDS[1:]],
-    "leaders": lambda facts: {str(d): _plain(facts[f"leaders d={d}"]) for d in (2, 4, 8, 16)},
+    "protocol": lambda facts: {
+        str(d): _columns(facts[f"paper d={d}"]["epochs"]) for d in (2, 4, 8, 16)
+    },
+    "protocol_seeds": lambda facts: [
+        _columns(facts[f"paper d=2, seed {seed}"]["epochs"]) for seed in SEEDS[1:]
+    ],
+    "leaders": lambda facts: {
+        str(d): _plain(facts[f"leaders d={d}"]) for d in (2, 4, 8, 16)
+    },
     "leaders_published": lambda facts: _plain(facts["leaders published"]),
     "published": lambda facts: _plain(facts["published"]),
     "random_start": lambda facts: _plain(facts["random start"]),
     "honest": lambda facts: {
-        way: {kind: _over(facts, f"{kind} {way}", SEEDS) for kind in (KINDS if way == "128" else ALSO_OFFICIAL)}
-        | {"circle": _over(facts, f"circle .001 {way}", SEEDS), "scores": _over(facts, f"scores {way}", SEEDS)}
+        way: {
+            kind: _over(facts, f"{kind} {way}", SEEDS)
+            for kind in (KINDS if way == "128" else ALSO_OFFICIAL)
+        }
+        | {
+            "circle": _over(facts, f"circle .001 {way}", SEEDS),
+            "scores": _over(facts, f"scores {way}", SEEDS),
+        }
         | {kind: facts[f"TF-IDF {way}"][kind] for kind in ("TF-IDF", "vote")}
         for way in ("128", "official")
     },
@@ -400,21 +592,36 @@ PARTS = {
         | {"TF-IDF": facts[f"TF-IDF {way}"]["TF-IDF"]}
         for way in ("128", "full", "pairs")
     },
-    "curve": lambda facts: [{"scale": s, "delta": d} | _over(facts, f"curve {s} {d}", SEEDS) for s, d in CURVE],
+    "curve": lambda facts: [
+        {"scale": s, "delta": d} | _over(facts, f"curve {s} {d}", SEEDS)
+        for s, d in CURVE
+    ],
     "factors": lambda facts: (
         {factor: _over(facts, f"factor {factor}", SEEDS) for factor in FACTORS}
-        | {kind: _over(facts, f"{kind} 128", SEEDS) for kind in ("hardmax", "hardmax, alpha = 1", "pass-through")}
-        | {kind: _over(facts, kind, SEEDS) for kind in ("circle at once, hardmax", "circle at once")}
+        | {
+            kind: _over(facts, f"{kind} 128", SEEDS)
+            for kind in ("hardmax", "hardmax, alpha = 1", "pass-through")
+        }
+        | {
+            kind: _over(facts, kind, SEEDS)
+            for kind in ("circle at once, hardmax", "circle at once")
+        }
     ),
     "beyond": lambda facts: {
-        kind: _over(facts, f"beyond, {kind}", MORE_SEEDS) for kind in ("no attention", "hardmax", "pass-through")
+        kind: _over(facts, f"beyond, {kind}", MORE_SEEDS)
+        for kind in ("no attention", "hardmax", "pass-through")
     },
     "depth": lambda facts: {
         "free": [_over(facts, f"depth {depth}", SEEDS) for depth in DEPTHS],
         "circle": [_over(facts, f"circle, depth {depth}", SEEDS) for depth in DEPTHS],
     },
-    "worth": lambda facts: {name: _plain(facts[f"leaders worth, {name}"]) for name in ("published", *INTERPRETED)},
-    "switches": lambda facts: {what: _columns(facts[f"switch {what}"]["epochs"]) for what in SWITCHES},
+    "worth": lambda facts: {
+        name: _plain(facts[f"leaders worth, {name}"])
+        for name in ("published", *INTERPRETED)
+    },
+    "switches": lambda facts: {
+        what: _columns(facts[f"switch {what}"]["epochs"]) for what in SWITCHES
+    },
 }
 BETTER = ("scores", "second stage alone", "circle .001", "circle .003")
 LIVE = "circle .003 128"
@@ -428,4 +635,6 @@ def _columns(rows):
     """A list for each number; what was not measured in every epoch with the epochs."""
     names = dict.fromkeys(name for row in rows for name in row)
     out = {name: [row[name] for row in rows if name in row] for name in names}
-    return out | {"measured": [i for i, row in enumerate(rows) if "train_loss_hardmax" in row]}
+    return out | {
+        "measured": [i for i, row in enumerate(rows) if "train_loss_hardmax" in row]
+    }

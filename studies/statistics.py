@@ -16,9 +16,13 @@ from studies.texts import encoded
 
 LAWS = {  # n points; all but the cube's are the same in every direction
     "Gaussian": lambda rng, n, d: rng.normal(size=(n, d)),
-    "ball": lambda rng, n, d: _direction(rng, n, d) * rng.uniform(size=(n, 1)) ** (1 / d),
+    "ball": lambda rng, n, d: (
+        _direction(rng, n, d) * rng.uniform(size=(n, 1)) ** (1 / d)
+    ),
     "cube": lambda rng, n, d: rng.uniform(-1, 1, size=(n, d)),
-    "Student 3": lambda rng, n, d: rng.normal(size=(n, d)) / np.sqrt(rng.chisquare(3, size=(n, 1)) / 3),
+    "Student 3": lambda rng, n, d: (
+        rng.normal(size=(n, d)) / np.sqrt(rng.chisquare(3, size=(n, 1)) / 3)
+    ),
     "Cauchy": lambda rng, n, d: rng.normal(size=(n, d)) / abs(rng.normal(size=(n, 1))),
 }
 TAILS = {"Student 3": 3, "Cauchy": 1}  # degrees of freedom
@@ -38,7 +42,12 @@ def _rng(seed, law, n, d):
 
 def clouds(folder, law, n, d, many, alphas=(1.0,), seed=0):
     """`many` clouds of one law, the same for each alpha: how many lead, when all is settled, how large the basins are."""
-    rng, hulls, rows, shares = _rng(seed, law, n, d), [], {alpha: [] for alpha in alphas}, []
+    rng, hulls, rows, shares = (
+        _rng(seed, law, n, d),
+        [],
+        {alpha: [] for alpha in alphas},
+        [],
+    )
     for _ in range(many):
         Z = LAWS[law](rng, n, d)
         hull = vertices(Z)
@@ -46,14 +55,24 @@ def clouds(folder, law, n, d, many, alphas=(1.0,), seed=0):
         for alpha in alphas:
             end = limit(Z, alpha)
             at_once = end.leaders[end.born == 0]
-            basins = np.sort(np.bincount(end.follows[end.follows >= 0], minlength=n)[end.leaders])[::-1]
+            basins = np.sort(
+                np.bincount(end.follows[end.follows >= 0], minlength=n)[end.leaders]
+            )[::-1]
             no_vertex = 0 if hull is None else len(np.setdiff1d(at_once, hull))
             settled = end.settled_at if end.certified else -1
-            rows[alpha].append([len(end.leaders), len(at_once), settled, basins[0], no_vertex])
+            rows[alpha].append(
+                [len(end.leaders), len(at_once), settled, basins[0], no_vertex]
+            )
             if alpha == alphas[0]:
                 shares.append(basins / n)
-    hulls, rows = np.array(hulls), {alpha: np.array(found) for alpha, found in rows.items()}
-    facts = {"clouds": many, "alpha": [_counted(alpha, found, hulls, n) for alpha, found in rows.items()]}
+    hulls, rows = (
+        np.array(hulls),
+        {alpha: np.array(found) for alpha, found in rows.items()},
+    )
+    facts = {
+        "clouds": many,
+        "alpha": [_counted(alpha, found, hulls, n) for alpha, found in rows.items()],
+    }
     facts["hull"] = spread(hulls) if hulls[0] >= 0 else None
     return facts, {"shares": torch.tensor(np.concatenate(shares), dtype=torch.float32)}
 
@@ -64,7 +83,8 @@ def _counted(alpha, found, hulls, n):
         "alpha": alpha,
         "leaders": spread(lead),
         "at_once": spread(at_once),
-        "settled": spread(settled[settled >= 0]) | {"quantiles": np.quantile(settled, [0.05, 0.5, 0.95]).tolist()},
+        "settled": spread(settled[settled >= 0])
+        | {"quantiles": np.quantile(settled, [0.05, 0.5, 0.95]).tolist()},
         "biggest": spread(biggest / n),
         "certified": int((settled >= 0).sum()),
         "with_emerging": int((lead > at_once).sum()),
@@ -95,7 +115,12 @@ def expected(law, n, d):
     y = 60 * np.linspace(0, 1, 60_001) ** 4
     q = np.exp(-y)  # P(|Z| > r): in y everything is smooth, but for a root at 0
     if law == "ball":
-        beyond = special.betainc((d + 1) / 2, 0.5, -np.expm1(2 / d * np.log1p(-np.minimum(q, 1 - 1e-16)))) / 2
+        beyond = (
+            special.betainc(
+                (d + 1) / 2, 0.5, -np.expm1(2 / d * np.log1p(-np.minimum(q, 1 - 1e-16)))
+            )
+            / 2
+        )
     elif law == "Gaussian":
         beyond = stats.norm.sf(stats.chi.isf(q, d))
     else:
@@ -107,19 +132,32 @@ def _on_square(n):
     """The same mean for the square: <x, Z> is then a sum of two uniform variables."""
     t, w = np.polynomial.legendre.leggauss(16)
     edges = np.append(0, np.geomspace(1e-9, 1, 60))
-    u = (edges[:-1, None] + np.diff(edges)[:, None] * (t + 1) / 2).ravel()  # distance from the side
+    u = (
+        edges[:-1, None] + np.diff(edges)[:, None] * (t + 1) / 2
+    ).ravel()  # distance from the side
     w = (np.diff(edges)[:, None] * w / 2).ravel()
     a, b = 1 - u[:, None], 1 - u[None]
     s = a * u[:, None] + b * u[None]  # how far <x, z> can exceed |x|^2, at the corner
     beyond = s**2 - np.maximum(s - 2 * a, 0) ** 2 - np.maximum(s - 2 * b, 0) ** 2
-    beyond = np.clip((beyond + np.maximum(s - 2 * a - 2 * b, 0) ** 2) / (8 * a * b), 0, 1 - 1e-16)
+    beyond = np.clip(
+        (beyond + np.maximum(s - 2 * a - 2 * b, 0) ** 2) / (8 * a * b), 0, 1 - 1e-16
+    )
     return w @ np.exp((n - 1) * np.log1p(-beyond)) @ w
 
 
 def spread(x):
     """Mean and standard deviation, least and most; 1.96 deviation / sqrt(number) is the half-width of a 95 % band."""
     x = np.asarray(x, float)
-    return {"mean": x.mean(), "deviation": x.std(ddof=1), "least": x.min(), "most": x.max()} if len(x) > 1 else {}
+    return (
+        {
+            "mean": x.mean(),
+            "deviation": x.std(ddof=1),
+            "least": x.min(),
+            "most": x.max(),
+        }
+        if len(x) > 1
+        else {}
+    )
 
 
 def band(x, clouds):
@@ -129,7 +167,9 @@ def band(x, clouds):
 
 def bands_of(row, what):
     """Of a row of `depth`: the layers, and the band of each."""
-    spreads = ({"mean": m, "deviation": s} for m, s in zip(*row[what].values(), strict=True))
+    spreads = (
+        {"mean": m, "deviation": s} for m, s in zip(*row[what].values(), strict=True)
+    )
     return range(len(row[what]["mean"])), [band(x, row["clouds"]) for x in spreads]
 
 
@@ -152,8 +192,16 @@ def fit(n, mean, error):
     laws = {
         "constant": (np.ones((len(n), 1)), mean, error),
         "log": (np.stack([np.ones_like(n), np.log(n)], 1), mean, error),
-        "power of the log": (np.stack([np.ones_like(n), np.log(np.log(n))], 1), np.log(mean), error / mean),
-        "power": (np.stack([np.ones_like(n), np.log(n)], 1), np.log(mean), error / mean),
+        "power of the log": (
+            np.stack([np.ones_like(n), np.log(np.log(n))], 1),
+            np.log(mean),
+            error / mean,
+        ),
+        "power": (
+            np.stack([np.ones_like(n), np.log(n)], 1),
+            np.log(mean),
+            error / mean,
+        ),
     }
     found = {}
     for name, (X, y, e) in laws.items():
@@ -162,7 +210,10 @@ def fit(n, mean, error):
         b = covariance @ (W.T @ (y[:-1] / e[:-1]))
         free = len(n) - 1 - len(b)
         chi2 = float((((X[:-1] @ b - y[:-1]) / e[:-1]) ** 2).sum())
-        said, off = float(X[-1] @ b), float(np.sqrt(X[-1] @ covariance @ X[-1] + e[-1] ** 2))
+        said, off = (
+            float(X[-1] @ b),
+            float(np.sqrt(X[-1] @ covariance @ X[-1] + e[-1] ** 2)),
+        )
         found[name] = {
             "parameters": b.tolist(),
             "errors": np.sqrt(np.diag(covariance)).tolist(),
@@ -173,7 +224,10 @@ def fit(n, mean, error):
             "said": said if name in ("constant", "log") else float(np.exp(said)),
             "measured": float(mean[-1]),
         }
-    return {"law": min(found, key=lambda name: found[name]["chi2"] / found[name]["free"]), "all": found}
+    return {
+        "law": min(found, key=lambda name: found[name]["chi2"] / found[name]["free"]),
+        "all": found,
+    }
 
 
 def basins(folder, seed=0, **found):
@@ -191,7 +245,10 @@ def basins(folder, seed=0, **found):
         for family in ("expon", "gamma", "weibull_min", "lognorm"):
             given = getattr(stats, family).fit(one, floc=0)
             distance = stats.kstest(other, family, given).statistic
-            rows[family] = {"parameters": [float(p) for p in given[:1] + given[2:]], "distance": float(distance)}
+            rows[family] = {
+                "parameters": [float(p) for p in given[:1] + given[2:]],
+                "distance": float(distance),
+            }
         quantiles = np.quantile(x, [0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99]).tolist()
         histogram = np.histogram(x, np.arange(0, 5.2, 0.2))[0] / len(x) / 0.2
         facts[name] = {
@@ -219,36 +276,55 @@ def by_layer(Z, alpha, layers=12):
         to = follow(X)
         away = np.linalg.norm(X - end.tokens, axis=1).mean()
         settled = 1.0 if k >= end.settled_at else (to[to] == to).mean()
-        if len(X) > 50 and X.shape[1] <= 3:  # the farthest is a vertex; QJ: also where the tokens are nearly on a line
+        if (
+            len(X) > 50 and X.shape[1] <= 3
+        ):  # the farthest is a vertex; QJ: also where the tokens are nearly on a line
             X = X[spatial.ConvexHull(X, qhull_options="QJ").vertices]
         far = 0 if len(K) == len(Z) else max(distance(x, K) for x in X)
-        rows.append([settled, k >= end.settled_at, (end.born <= k).mean(), far / unit, away / unit])
+        rows.append(
+            [
+                settled,
+                k >= end.settled_at,
+                (end.born <= k).mean(),
+                far / unit,
+                away / unit,
+            ]
+        )
     return np.array(rows)
 
 
 def distance(x, K):
     """From x to the hull of the points K: the w >= 0 with least |w (K - x)|^2 + (sum w - 1)^2 is a multiple of the weights
     of the nearest point."""
-    w, _ = optimize.nnls(np.vstack([(K - x).T, np.ones(len(K))]), np.append(np.zeros(K.shape[1]), 1))
+    w, _ = optimize.nnls(
+        np.vstack([(K - x).T, np.ones(len(K))]), np.append(np.zeros(K.shape[1]), 1)
+    )
     return np.linalg.norm(w / w.sum() @ (K - x))
 
 
 def depth(folder, law, n, d, alpha, many, seed=1, layers=12):
     """`by_layer`, over random clouds."""
     rng = _rng(seed, law, n, d)
-    return _over(np.array([by_layer(LAWS[law](rng, n, d), alpha, layers) for _ in range(many)])), {}
+    return _over(
+        np.array([by_layer(LAWS[law](rng, n, d), alpha, layers) for _ in range(many)])
+    ), {}
 
 
 def depth_of_reviews(folder, which, many=5000, seed=0, layers=12):
     """`by_layer`, over test reviews: with the published weights, or with those of chapter 4's live figure."""
-    texts, weights = encoded("paper" if which == "published" else "128"), load_published()
+    texts, weights = (
+        encoded("paper" if which == "published" else "128"),
+        load_published(),
+    )
     if which != "published":
         weights = load_file(ROOT / "results" / "sentiment_model.safetensors")
     table, alpha = np.asarray(weights["embedding"], float), float(weights["alpha"])
     chosen = np.random.default_rng(seed).choice(texts.test.numpy(), many, replace=False)
     rows, words = [], []
     for ids in texts.ids[torch.tensor(chosen)].numpy():
-        ids = np.unique(ids)  # padding is a token of the published model, and no token of ours
+        ids = np.unique(
+            ids
+        )  # padding is a token of the published model, and no token of ours
         Z = np.unique(table[ids if which == "published" else ids[ids > 0]], axis=0)
         words.append(len(Z))
         rows.append(by_layer(Z, alpha, layers))
@@ -259,18 +335,44 @@ def _over(rows):
     """Mean and deviation over clouds, layer by layer."""
     names = ("settled", "all_settled", "found", "distance", "away")
     mean, deviation = rows.mean(0), rows.std(0, ddof=1)
-    facts = {name: {"mean": mean[:, i].tolist(), "deviation": deviation[:, i].tolist()} for i, name in enumerate(names)}
+    facts = {
+        name: {"mean": mean[:, i].tolist(), "deviation": deviation[:, i].tolist()}
+        for i, name in enumerate(names)
+    }
     return facts | {"clouds": len(rows)}
 
 
 # The graph
 
-SIZES = {10: 10_000, 30: 10_000, 100: 10_000, 300: 4000, 1000: 2000, 3000: 1000, 10_000: 600, 30_000: 300, 100_000: 200}
+SIZES = {
+    10: 10_000,
+    30: 10_000,
+    100: 10_000,
+    300: 4000,
+    1000: 2000,
+    3000: 1000,
+    10_000: 600,
+    30_000: 300,
+    100_000: 200,
+}
 DIMENSIONS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
 ALPHAS = (1.0, 0.05, 0.1, 0.2, 0.5, 2.0, 5.0, 10.0, 30.0)
 MANY = {10: 1000, 30: 1000, 100: 1000, 300: 300, 1000: 100}
-BASINS = [("Gaussian", 100), ("Gaussian", 1000), ("Gaussian", 10_000), ("ball", 1000), ("Cauchy", 1000)]
-DEPTHS = [(30, 2, 200), (100, 2, 200), (1000, 2, 100), (10_000, 2, 20), (30, 8, 200), (100, 8, 100)]  # n, d, clouds
+BASINS = [
+    ("Gaussian", 100),
+    ("Gaussian", 1000),
+    ("Gaussian", 10_000),
+    ("ball", 1000),
+    ("Cauchy", 1000),
+]
+DEPTHS = [
+    (30, 2, 200),
+    (100, 2, 200),
+    (1000, 2, 100),
+    (10_000, 2, 20),
+    (30, 8, 200),
+    (100, 8, 100),
+]  # n, d, clouds
 
 
 def tasks():
@@ -292,38 +394,75 @@ def tasks():
     for d in DIMENSIONS:  # d
         for n, many in MANY.items():
             add("Gaussian", d, n, many)
-    for d, n, many in ((3, 10_000, 100), (3, 100_000, 20), (4, 10_000, 50), (8, 10_000, 5)):
+    for d, n, many in (
+        (3, 10_000, 100),
+        (3, 100_000, 20),
+        (4, 10_000, 50),
+        (8, 10_000, 5),
+    ):
         add("Gaussian", d, n, many)
     found = [
-        Task(f"clouds {law} d={d} n={n}", clouds, {"law": law, "n": n, "d": d, "many": many, "alphas": list(alphas)})
+        Task(
+            f"clouds {law} d={d} n={n}",
+            clouds,
+            {"law": law, "n": n, "d": d, "many": many, "alphas": list(alphas)},
+        )
         for (law, d, n), (many, alphas) in out.items()
     ]
-    found += [Task("basins", basins, needs={f"{law}, n = {n}": f"clouds {law} d=2 n={n}" for law, n in BASINS})]
+    found += [
+        Task(
+            "basins",
+            basins,
+            needs={f"{law}, n = {n}": f"clouds {law} d=2 n={n}" for law, n in BASINS},
+        )
+    ]
     for n, d, many in DEPTHS:
         for alpha in (0.2, 1.0, 4.0):
             given = {"law": "Gaussian", "n": n, "d": d, "alpha": alpha, "many": many}
             found += [Task(f"depth d={d} n={n} alpha={alpha}", depth, given)]
-    return found + [Task(f"reviews {which}", depth_of_reviews, {"which": which}) for which in ("published", "ours")]
+    return found + [
+        Task(f"reviews {which}", depth_of_reviews, {"which": which})
+        for which in ("published", "ours")
+    ]
 
 
 def write(done, folder, command):
     """results/statistics.json, of the tasks that are done."""
     facts = {
-        task.name: (task.given, {key: value for key, value in done[task.name][0].items() if key != "commit"})
+        task.name: (
+            task.given,
+            {
+                key: value
+                for key, value in done[task.name][0].items()
+                if key != "commit"
+            },
+        )
         for task in tasks()
         if task.name in done
     }
-    of = about(done, command, {name: SHA256[name] for name in ("kaggle", "published")}, [0, 1])
-    kinds = {kind: [name for name in facts if name.startswith(kind)] for kind in ("clouds", "depth", "reviews")}
+    of = about(
+        done, command, {name: SHA256[name] for name in ("kaggle", "published")}, [0, 1]
+    )
+    kinds = {
+        kind: [name for name in facts if name.startswith(kind)]
+        for kind in ("clouds", "depth", "reviews")
+    }
 
     def row(name):
         given, found = facts[name]
-        return {key: given[key] for key in ("law", "n", "d", "alpha") if key in given} | found
+        return {
+            key: given[key] for key in ("law", "n", "d", "alpha") if key in given
+        } | found
 
     rows = [row(name) for name in kinds["clouds"]]
-    rows = [row | {"expected": expected(row["law"], row["n"], row["d"])} for row in rows]
+    rows = [
+        row | {"expected": expected(row["law"], row["n"], row["d"])} for row in rows
+    ]
     for x in (x for row in rows for x in row["alpha"]):  # the file is to be small
-        x |= {what: {key: x[what][key] for key in ("mean", "deviation")} for what in ("at_once", "biggest")}
+        x |= {
+            what: {key: x[what][key] for key in ("mean", "deviation")}
+            for what in ("at_once", "biggest")
+        }
     result = {
         "total": sum(row["clouds"] for row in rows),
         "runs": sum(row["clouds"] * len(row["alpha"]) for row in rows),
@@ -343,21 +482,39 @@ def fits(rows):
     dimension with at least six sizes; and how well the exact number of leaders at layer 0, which fits nothing, does."""
     out = {}
     for law, d in dict.fromkeys((row["law"], row["d"]) for row in rows):
-        some = sorted((row for row in rows if (row["law"], row["d"]) == (law, d)), key=lambda row: row["n"])
-        series = {what: [row["alpha"][0][what] for row in some] for what in ("leaders", "settled", "at_once")}
+        some = sorted(
+            (row for row in rows if (row["law"], row["d"]) == (law, d)),
+            key=lambda row: row["n"],
+        )
+        series = {
+            what: [row["alpha"][0][what] for row in some]
+            for what in ("leaders", "settled", "at_once")
+        }
         for what, found in (series | {"hull": [row["hull"] for row in some]}).items():
-            points = [(row, x) for row, x in zip(some, found, strict=True) if x and x["deviation"] > 0]
+            points = [
+                (row, x)
+                for row, x in zip(some, found, strict=True)
+                if x and x["deviation"] > 0
+            ]
             if len(points) < 6:
                 continue
-            table = [(row["n"], x["mean"], x["deviation"] / row["clouds"] ** 0.5) for row, x in points]
+            table = [
+                (row["n"], x["mean"], x["deviation"] / row["clouds"] ** 0.5)
+                for row, x in points
+            ]
             if what != "at_once":
                 out.setdefault(f"{law}, d = {d}", {})[what] = fit(*np.array(table).T)
             elif points[0][0]["expected"]:
                 off = [
-                    (mean - row["expected"]) / error for (row, _), (_, mean, error) in zip(points, table, strict=True)
+                    (mean - row["expected"]) / error
+                    for (row, _), (_, mean, error) in zip(points, table, strict=True)
                 ]
                 chi2 = float(np.sum(np.square(off)))
-                fitted = {"chi2": chi2, "free": len(off), "fits": bool(chi2 < stats.chi2.isf(0.05, len(off)))}
+                fitted = {
+                    "chi2": chi2,
+                    "free": len(off),
+                    "fits": bool(chi2 < stats.chi2.isf(0.05, len(off))),
+                }
                 out.setdefault(f"{law}, d = {d}", {})["exact"] = fitted | {"off": off}
     return out
 
@@ -367,7 +524,10 @@ def settling(rows):
     what it says of that one."""
     out = {}
     for row in rows:
-        table = sorted((x["alpha"], x["settled"]["mean"], x["settled"]["deviation"]) for x in row["alpha"])
+        table = sorted(
+            (x["alpha"], x["settled"]["mean"], x["settled"]["deviation"])
+            for x in row["alpha"]
+        )
         if len(table) > 3:
             alpha, mean, deviation = np.array(table).T
             X = np.stack([np.ones_like(alpha), 1 / np.log1p(alpha)], 1)

@@ -12,7 +12,14 @@ import numpy as np
 import torch
 
 from benchmarks.provenance import commit
-from hmlib.reviews import HOME, SHA256, Vocabulary, load_reviews, preprocess_all, without_tags
+from hmlib.reviews import (
+    HOME,
+    SHA256,
+    Vocabulary,
+    load_reviews,
+    preprocess_all,
+    without_tags,
+)
 from studies.graph import Key, Shelf, code_of, digest
 
 PLAIN = {"style": "plain", "vocabulary": "fit", "most": 30_000, "least": 5}
@@ -42,7 +49,9 @@ class Texts(NamedTuple):
 
     def of(self, rows):
         """(ids, labels) of "fit", "held", "test", or "train", which is the first two."""
-        rows = torch.cat([self.fit, self.held]) if rows == "train" else getattr(self, rows)
+        rows = (
+            torch.cat([self.fit, self.held]) if rows == "train" else getattr(self, rows)
+        )
         return self.ids[rows].long(), self.labels[rows]
 
 
@@ -50,19 +59,30 @@ class Texts(NamedTuple):
 def encoded(way):
     """The reviews in one of the WAYS. What is kept is believed only as it was written, by this code, from this data."""
     shelf = Shelf(Path(HOME).expanduser() / "studies" / "texts")
-    key = Key(digest([WAYS[way], SHA256["kaggle"], SHA256["official"]]), code_of(_encode))
+    key = Key(
+        digest([WAYS[way], SHA256["kaggle"], SHA256["official"]]), code_of(_encode)
+    )
     (facts, made), same = shelf.get(way, key) or (({}, {}), False)
     if same:
         return Texts(words=facts["words"], **made)
     ids, labels, words, train = _encode(**WAYS[way])
     rows = torch.tensor(np.flatnonzero(train))
     cut = len(rows) * 6 // 7
-    made = {"ids": torch.tensor(ids, dtype=torch.int32), "labels": torch.tensor(labels).float()}
-    made |= {"fit": rows[:cut].clone(), "held": rows[cut:].clone(), "test": torch.tensor(np.flatnonzero(~train))}
+    made = {
+        "ids": torch.tensor(ids, dtype=torch.int32),
+        "labels": torch.tensor(labels).float(),
+    }
+    made |= {
+        "fit": rows[:cut].clone(),
+        "held": rows[cut:].clone(),
+        "test": torch.tensor(np.flatnonzero(~train)),
+    }
     try:
         shelf.put(way, key, commit(), {"words": words}, made)
     except OSError as error:
-        warnings.warn(f"The encoded reviews are not kept for the next time: {error}", stacklevel=2)
+        warnings.warn(
+            f"The encoded reviews are not kept for the next time: {error}", stacklevel=2
+        )
     return Texts(words=words, **made)
 
 
@@ -70,7 +90,11 @@ def _encode(style, vocabulary, length, most=None, least=1, pairs=0, split="kaggl
     texts, labels, train = load_reviews(split)
     documents = preprocess_all(texts, style, progress=False)
     rows = np.flatnonzero(train)
-    rows = {"all": np.arange(len(texts)), "train": rows, "fit": rows[: len(rows) * 6 // 7]}[vocabulary]
+    rows = {
+        "all": np.arange(len(texts)),
+        "train": rows,
+        "fit": rows[: len(rows) * 6 // 7],
+    }[vocabulary]
     known = Vocabulary([documents[i] for i in rows], most, least)
     ids = np.array([known.encode(words, length) for words in documents])
     if pairs:
@@ -86,16 +110,24 @@ def _pairs(texts, labels, rows, many):
     """The pairs of neighbours that tell positive from negative training reviews best, and where each review has them."""
     documents = []
     for text in texts:
-        words = [word.strip("'") for word in re.findall(r"[a-z']+", without_tags(text.lower(), " "))]
-        documents.append(["_".join(two) for two in pairwise(word for word in words if word)])
+        words = [
+            word.strip("'")
+            for word in re.findall(r"[a-z']+", without_tags(text.lower(), " "))
+        ]
+        documents.append(
+            ["_".join(two) for two in pairwise(word for word in words if word)]
+        )
     by_label = [Counter(), Counter()]
     for i in rows:
         by_label[labels[i]].update(set(documents[i]))
     negative, positive = by_label
     worth = {
-        pair: abs(positive[pair] - negative[pair]) / (positive[pair] + negative[pair]) ** 0.5
+        pair: abs(positive[pair] - negative[pair])
+        / (positive[pair] + negative[pair]) ** 0.5
         for pair in positive | negative
     }
     chosen = sorted(worth, key=lambda pair: (-worth[pair], pair))[:many]
     index = {pair: i for i, pair in enumerate(chosen)}
-    return chosen, [[index[pair] for pair in pairs if pair in index] for pairs in documents]
+    return chosen, [
+        [index[pair] for pair in pairs if pair in index] for pairs in documents
+    ]

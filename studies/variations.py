@@ -32,7 +32,11 @@ def mean_of(values):
     """[mean, low, high]: 95 % interval of the mean."""
     values = np.asarray(values, float)
     half = 1.96 * values.std(ddof=1) / np.sqrt(len(values)) if len(values) > 1 else 0.0
-    return [float(values.mean()), float(values.mean() - half), float(values.mean() + half)]
+    return [
+        float(values.mean()),
+        float(values.mean() - half),
+        float(values.mean() + half),
+    ]
 
 
 def places(Z, near=1e-6):
@@ -47,8 +51,13 @@ def places(Z, near=1e-6):
 def random_matrix(rng, d, plus, minus, turn):
     """S + turn |S| / |B| B in whole numbers: S symmetric of signature (plus, minus), B antisymmetric, Gaussian both."""
     R, B = np.round(16 * rng.normal(size=(2, d, d))).astype(int)
-    S, B = R.T @ np.diag([1] * plus + [-1] * minus + [0] * (d - plus - minus)) @ R, B - B.T
-    return 16 * S + np.round(16 * turn * np.linalg.norm(S) / np.linalg.norm(B) * B).astype(int)
+    S, B = (
+        R.T @ np.diag([1] * plus + [-1] * minus + [0] * (d - plus - minus)) @ R,
+        B - B.T,
+    )
+    return 16 * S + np.round(
+        16 * turn * np.linalg.norm(S) / np.linalg.norm(B) * B
+    ).astype(int)
 
 
 def run_until_settled(Z, layer, layers):
@@ -78,7 +87,10 @@ def which_matrix(folder, plus, minus, turn, seed, clouds=200, n=24, d=4, layers=
         circles += in_circles(Z, A)
         end, goals, k = run_until_settled(Z, Layer(1, A), layers)
         if goals is None:
-            shrunk += np.ptp(end.astype(float), axis=0).max() < 1e-6 * np.ptp(Z.astype(float), axis=0).max()
+            shrunk += (
+                np.ptp(end.astype(float), axis=0).max()
+                < 1e-6 * np.ptp(Z.astype(float), axis=0).max()
+            )
         else:
             ends.append(len({tuple(z) for z in goals}))
             depth.append(k)
@@ -91,7 +103,9 @@ def which_matrix(folder, plus, minus, turn, seed, clouds=200, n=24, d=4, layers=
         "undecided_but_shrunk": int(shrunk),
         "circles": wilson(circles, clouds),
         "leaders": mean_of(ends) if len(ends) else None,
-        "settled_at": [int(q) for q in np.quantile(depth, [0.5, 0.9, 1])] if depth else None,
+        "settled_at": [int(q) for q in np.quantile(depth, [0.5, 0.9, 1])]
+        if depth
+        else None,
     }, {}
 
 
@@ -104,14 +118,20 @@ def several_heads(folder, heads, disagreement, d, seed, clouds=60, n=24, layers=
     for _ in range(clouds):
         G, Z = rng.normal(size=(heads, d, d)), rng.normal(size=(n, d))
         W = G.swapaxes(-1, -2) @ G / d
-        layer = Layer(1, (1 - disagreement) * np.eye(d) + disagreement * (W + W.swapaxes(-1, -2)) / 2)
+        layer = Layer(
+            1,
+            (1 - disagreement) * np.eye(d)
+            + disagreement * (W + W.swapaxes(-1, -2)) / 2,
+        )
         path = vary(Z, [layer] * layers)
         goals, sure = settled(path[30], layer)  # 2^-30: rounding does not matter yet
         leads = sure & (goals == path[30]).all(-1)
         at_leader = (abs(path[-1][:, None] - path[30][leads]).max(-1) < 1e-6).any(1)
         moving = abs(path[-1] - path[-2]).max() > 1e-6
         lead = len(np.unique(path[30][leads], axis=0))
-        rows.append((lead, places(path[-1]), 1 - at_leader.mean(), moving, not sure.all()))
+        rows.append(
+            (lead, places(path[-1]), 1 - at_leader.mean(), moving, not sure.all())
+        )
     lead, place, between, moving, open_ = np.transpose(rows).astype(float)
     return {
         "clouds": clouds,
@@ -127,10 +147,17 @@ def restless(folder, heads, lead, d, seed, draws=200_000):
     """How often does one follower of given leaders go on for ever? Random definite heads for which all leaders lead."""
     rng, kept, found = np.random.default_rng(seed), 0, 0
     for _ in range(draws // 10_000):
-        G, V = rng.normal(size=(10_000, heads, d, d)), rng.normal(size=(10_000, lead, d))
-        M = V[:, None] @ G.swapaxes(-1, -2) @ G @ V[:, None].swapaxes(-1, -2)  # <A_h v, w>, (draw, head, v, w)
+        G, V = (
+            rng.normal(size=(10_000, heads, d, d)),
+            rng.normal(size=(10_000, lead, d)),
+        )
+        M = (
+            V[:, None] @ G.swapaxes(-1, -2) @ G @ V[:, None].swapaxes(-1, -2)
+        )  # <A_h v, w>, (draw, head, v, w)
         own = np.diagonal(M, axis1=-2, axis2=-1)
-        all_lead = (own > np.where(np.eye(lead, dtype=bool), -np.inf, M).max(-1)).all((1, 2))
+        all_lead = (own > np.where(np.eye(lead, dtype=bool), -np.inf, M).max(-1)).all(
+            (1, 2)
+        )
         M, share = M[all_lead], rng.dirichlet(np.ones(lead), int(all_lead.sum()))
         chosen, margin = [], np.full(len(M), np.inf)
         for k in range(60):
@@ -141,8 +168,17 @@ def restless(folder, heads, lead, d, seed, draws=200_000):
                 margin = np.minimum(margin, (best[..., -1] - best[..., -2]).min(-1))
                 chosen.append(scores.argmax(-1))
         kept += len(M)
-        found += int(((np.array(chosen) != chosen[0]).any((0, 2)) & (margin > 1e-6)).sum())
-    return {"heads": heads, "leaders": lead, "d": d, "kept": kept, "found": found, "share": wilson(found, kept)}, {}
+        found += int(
+            ((np.array(chosen) != chosen[0]).any((0, 2)) & (margin > 1e-6)).sum()
+        )
+    return {
+        "heads": heads,
+        "leaders": lead,
+        "d": d,
+        "kept": kept,
+        "found": found,
+        "share": wilson(found, kept),
+    }, {}
 
 
 # Softmax
@@ -175,7 +211,10 @@ def softmax_life(folder, inverse, d, seed, clouds=64, n=16, layers=10_000):
         path = vary(X, [layer] * min(100, layers - k))[1:]
         for c in np.flatnonzero(one < 0):
             if left[c] < 0:
-                moved = np.linalg.norm(path[:, c, who[c]] - start[c, who[c]], axis=-1) > apart[c]
+                moved = (
+                    np.linalg.norm(path[:, c, who[c]] - start[c, who[c]], axis=-1)
+                    > apart[c]
+                )
                 if moved.any():
                     left[c] = k + 1 + moved.any(1).argmax()
             joined = np.ptp(path[:, c], axis=1).max(-1) < 1e-3 * size[c]
@@ -199,7 +238,10 @@ def quiet_and_loud(rng, sets, n=12):
     """Sets of n tokens in the plane, one of them loud, longer than the others, and each set on a scale of its own."""
     angle, length = rng.uniform(0, 2 * np.pi, (sets, n)), rng.uniform(0.3, 1, (sets, n))
     length[:, 0] = rng.uniform(1.5, 2, sets)
-    Z = np.stack([np.cos(angle), np.sin(angle)], -1) * (length * np.exp(rng.uniform(-1.5, 1.5, (sets, 1))))[..., None]
+    Z = (
+        np.stack([np.cos(angle), np.sin(angle)], -1)
+        * (length * np.exp(rng.uniform(-1.5, 1.5, (sets, 1))))[..., None]
+    )
     quarter = Z[..., 0] * Z[..., 1] > 0
     return Z, {
         "side of the loud": Z[:, 0, 0] > 0,
@@ -213,16 +255,26 @@ def classified(train, test, width, seed, steps):
     """Test accuracy of: z + f(z) for each token, the mean, an affine map. f has one hidden layer; none if width is 0."""
     torch.manual_seed(seed)
     d = train[0].shape[-1]
-    hidden, out, head = torch.nn.Linear(d, max(width, 1)), torch.nn.Linear(max(width, 1), 8), torch.nn.Linear(d + 8, 1)
+    hidden, out, head = (
+        torch.nn.Linear(d, max(width, 1)),
+        torch.nn.Linear(max(width, 1), 8),
+        torch.nn.Linear(d + 8, 1),
+    )
     on = float(width > 0)
 
     def logits(Z):
-        return head(torch.cat([Z.mean(1), on * out(torch.relu(hidden(Z))).mean(1)], -1))[:, 0]
+        return head(
+            torch.cat([Z.mean(1), on * out(torch.relu(hidden(Z))).mean(1)], -1)
+        )[:, 0]
 
-    optimiser = torch.optim.Adam([p for m in (hidden, out, head) for p in m.parameters()], 0.02)
+    optimiser = torch.optim.Adam(
+        [p for m in (hidden, out, head) for p in m.parameters()], 0.02
+    )
     for _ in range(steps):
         optimiser.zero_grad()
-        torch.nn.functional.binary_cross_entropy_with_logits(logits(train[0]), train[1]).backward()
+        torch.nn.functional.binary_cross_entropy_with_logits(
+            logits(train[0]), train[1]
+        ).backward()
         optimiser.step()
     with torch.no_grad():
         return float(((logits(test[0]) > 0) == (test[1] > 0.5)).float().mean())
@@ -234,7 +286,9 @@ def feed_forward(folder, seed, sets=1250, depth=3, width=16, steps=300):
     (Z, labels), facts = quiet_and_loud(rng, 2 * sets), {}
     random = Z
     for _ in range(depth):
-        goal = np.take_along_axis(random, rng.integers(0, Z.shape[1], Z.shape[:2])[..., None], 1)
+        goal = np.take_along_axis(
+            random, rng.integers(0, Z.shape[1], Z.shape[:2])[..., None], 1
+        )
         random = (random + goal) / 2
     after = vary(Z, [Layer(1)] * depth)[-1]
     models = {
@@ -249,7 +303,9 @@ def feed_forward(folder, seed, sets=1250, depth=3, width=16, steps=300):
         facts[label] = {}
         for model, (X, w) in models.items():
             X = torch.tensor(X, dtype=torch.float32)
-            facts[label][model] = classified((X[:sets], y[:sets]), (X[sets:], y[sets:]), w, seed, steps)
+            facts[label][model] = classified(
+                (X[:sets], y[:sets]), (X[sets:], y[sets:]), w, seed, steps
+            )
     return facts, {}
 
 
@@ -276,11 +332,21 @@ def one_dial(folder, dial, definite, seed, clouds=100, n=24, d=4, layers=60):
     for _ in range(clouds):
         Z, R = rng.normal(size=(2, n, d))
         A = R.T @ R / n if definite else np.eye(d)
-        path, true = (vary(Z, [Layer(1, (A + A.T) / 2, **options)] * layers) for options in (DIALS[dial], {}))
+        path, true = (
+            vary(Z, [Layer(1, (A + A.T) / 2, **options)] * layers)
+            for options in (DIALS[dial], {})
+        )
         scale = 2.0 if dial == "no normalisation" else 1.0
         end, before = path[-1] / scale**layers, path[-2] / scale ** (layers - 1)
         moving = abs(end - before).max()
-        rows.append((abs(end - true[-1]).max() < 1e-6, places(end, 1e-5), places(true[-1], 1e-5), moving > 1e-6))
+        rows.append(
+            (
+                abs(end - true[-1]).max() < 1e-6,
+                places(end, 1e-5),
+                places(true[-1], 1e-5),
+                moving > 1e-6,
+            )
+        )
     same, found, right, moving = np.transpose(rows).astype(float)
     return {
         "clouds": clouds,
@@ -304,7 +370,9 @@ SEEDS = range(5)
 
 def tasks():
     out = []
-    for number, ((plus, minus), turn) in enumerate([*product(SIGNATURES, TURNS), *product(LOW_RANK, [0])]):
+    for number, ((plus, minus), turn) in enumerate(
+        [*product(SIGNATURES, TURNS), *product(LOW_RANK, [0])]
+    ):
         given = {"plus": plus, "minus": minus, "turn": turn, "seed": 1000 + number}
         out += [Task(f"matrix +{plus} -{minus} turn {turn}", which_matrix, given)]
     for d, heads, disagreement in product((2, 4), HEADS, DISAGREEMENTS):
@@ -314,8 +382,16 @@ def tasks():
         given = {"heads": heads, "lead": lead, "d": d, "seed": 2100}
         out += [Task(f"restless {heads} {lead} d={d}", restless, given)]
     for d, inverse in product((2, 4), INVERSES):
-        out += [Task(f"softmax 1-{inverse} d={d}", softmax_life, {"inverse": inverse, "d": d, "seed": 3000 + d})]
-    out += [Task(f"feed-forward {seed}", feed_forward, {"seed": seed}) for seed in SEEDS]
+        out += [
+            Task(
+                f"softmax 1-{inverse} d={d}",
+                softmax_life,
+                {"inverse": inverse, "d": d, "seed": 3000 + d},
+            )
+        ]
+    out += [
+        Task(f"feed-forward {seed}", feed_forward, {"seed": seed}) for seed in SEEDS
+    ]
     for dial, definite in product(DIALS, (False, True)):
         given = {"dial": dial, "definite": definite, "seed": 4000}
         out += [Task(f"dial {dial}, {'any' if definite else 'I'}", one_dial, given)]
@@ -329,16 +405,26 @@ def law(rows, draws=1000):
     """log(t T) = a + b / T, least squares over temperatures where every cloud has left; b with its bootstrap interval."""
     rows = [row for row in rows if min(row["left"]) > 0]
     x = np.array([row["inverse"] for row in rows], float)
-    y = np.log(np.array([row["left"] for row in rows], float) * x[:, None])  # (temperatures, clouds)
+    y = np.log(
+        np.array([row["left"] for row in rows], float) * x[:, None]
+    )  # (temperatures, clouds)
     rng = np.random.default_rng(0)
-    late = x >= 6  # before that, leaders are left while the others are still on their way
+    late = (
+        x >= 6
+    )  # before that, leaders are left while the others are still on their way
 
     def fit(y):
         return np.polyfit(x[late], y[late], 1)
 
-    some = [fit(y[:, rng.integers(0, y.shape[1], y.shape[1])].mean(1)) for _ in range(draws)]
+    some = [
+        fit(y[:, rng.integers(0, y.shape[1], y.shape[1])].mean(1)) for _ in range(draws)
+    ]
     b, a = fit(y.mean(1))
-    return {"a": a, "b": [b, *np.quantile([s[0] for s in some], [0.025, 0.975])], "inverses": x[late].tolist()}
+    return {
+        "a": a,
+        "b": [b, *np.quantile([s[0] for s in some], [0.025, 0.975])],
+        "inverses": x[late].tolist(),
+    }
 
 
 def write(done, folder, command):
@@ -359,14 +445,23 @@ def write(done, folder, command):
         ],
         "restless": lambda: [of(f"restless {h} {lead} d={d}") for h, lead, d in GAMES],
         "softmax": lambda: {
-            str(d): {"rows": (rows := [of(f"softmax 1-{x} d={d}") for x in INVERSES]), "law": law(rows)} for d in (2, 4)
+            str(d): {
+                "rows": (rows := [of(f"softmax 1-{x} d={d}") for x in INVERSES]),
+                "law": law(rows),
+            }
+            for d in (2, 4)
         },
         "feed_forward": lambda: [of(f"feed-forward {seed}") for seed in SEEDS],
-        "dials": lambda: {dial: {which: of(f"dial {dial}, {which}") for which in ("I", "any")} for dial in DIALS},
+        "dials": lambda: {
+            dial: {which: of(f"dial {dial}, {which}") for which in ("I", "any")}
+            for dial in DIALS
+        },
     }
     for name, part in parts.items():
         with suppress(KeyError):
             result[name] = rounded(part())
-    of_tasks = about(done, command, None, sorted({task.given["seed"] for task in tasks()}))
+    of_tasks = about(
+        done, command, None, sorted({task.given["seed"] for task in tasks()})
+    )
     write_json(result | {"provenance": of_tasks}, folder / "variations.json")
     return [folder / "variations.json"]

@@ -5,8 +5,15 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 SITE = ROOT / "_build" / "html"
-BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-PAGES = sorted(str(p.relative_to(SITE)) for folder in ("book", "notebooks") for p in SITE.glob(f"{folder}/*.html"))
+BROWSER = next(
+    filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))),
+    None,
+)
+PAGES = sorted(
+    str(p.relative_to(SITE))
+    for folder in ("book", "notebooks")
+    for p in SITE.glob(f"{folder}/*.html")
+)
 FLAGS = [
     "--no-sandbox",
     "--disable-gpu",
@@ -22,11 +29,20 @@ def visit(browser, address, **context):
     page = browser.new_context(**context).new_page()
     wrong = []
     page.on(
-        "request", lambda r: r.url.startswith((home, "data:", "blob:")) or wrong.append(f"leaves the site: {r.url}")
+        "request",
+        lambda r: (
+            r.url.startswith((home, "data:", "blob:"))
+            or wrong.append(f"leaves the site: {r.url}")
+        ),
     )
     page.on("requestfailed", lambda r: wrong.append(f"failed: {r.url}"))
-    page.on("response", lambda r: r.status < 400 or wrong.append(f"{r.status}: {r.url}"))
-    page.on("console", lambda m: m.type in ("error", "warning") and wrong.append(f"console: {m.text}"))
+    page.on(
+        "response", lambda r: r.status < 400 or wrong.append(f"{r.status}: {r.url}")
+    )
+    page.on(
+        "console",
+        lambda m: m.type in ("error", "warning") and wrong.append(f"console: {m.text}"),
+    )
     page.on("pageerror", lambda e: wrong.append(f"error: {e.stack}"))
     page.goto(address, wait_until="networkidle")
     return page, wrong

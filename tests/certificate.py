@@ -33,18 +33,34 @@ def rejected(end, Z, alpha, A=None):
             return None
         there = ends + [Z[i]] * (len(sets[i]) - len(others))
         here = [Z[j] for j in sets[i]]
-        ties = all(dot(times(A, look), x) == dot(times(A, look), p) for look in (p, Z[i]) for x in here + there)
+        ties = all(
+            dot(times(A, look), x) == dot(times(A, look), p)
+            for look in (p, Z[i])
+            for x in here + there
+        )
         top = max(dot(times(A, p), z) for z in Z) == dot(times(A, p), p)
         return p if ties and top and mean(there, range(len(there))) == p else None
 
-    zeros = [i for i in range(n) if not any(Z[i])]  # they follow all, and stay if all others have settled and balance
+    zeros = [
+        i for i in range(n) if not any(Z[i])
+    ]  # they follow all, and stay if all others have settled and balance
     goals = [Z[i] if i in zeros else goal(i) for i in range(n)]
-    if None in goals:  # a tie whose mean moves: is the linear run with these sets the run, for ever?
-        change, forms = first_change(Z, alphas[-1], A) if end.settled_at >= len(alphas) - 1 else (0, None)
+    if (
+        None in goals
+    ):  # a tie whose mean moves: is the linear run with these sets the run, for ever?
+        change, forms = (
+            first_change(Z, alphas[-1], A)
+            if end.settled_at >= len(alphas) - 1
+            else (0, None)
+        )
         if forms is None or change is not None:
             return "not settled"
         goals = [M for M, _ in forms]
-    if zeros and len(zeros) < n and (any(mean(Z, range(n))) or any(mean(goals, range(n)))):
+    if (
+        zeros
+        and len(zeros) < n
+        and (any(mean(Z, range(n))) or any(mean(goals, range(n))))
+    ):
         return "a token at 0 will move"
     if born != dict(zip(end.leaders.tolist(), end.born.tolist(), strict=True)):
         return f"the leaders and their layers are {born}"
@@ -52,6 +68,9 @@ def rejected(end, Z, alpha, A=None):
         at = [v for v in born if Z[v] == goals[i]]
         if end.follows[i] != (at[0] if at else -1):
             return f"token {i} does not follow {end.follows[i]}"
-        if any(abs(Fraction(t) - g) > Fraction(end.error_bound) for t, g in zip(end.tokens[i], goals[i], strict=True)):
+        if any(
+            abs(Fraction(t) - g) > Fraction(end.error_bound)
+            for t, g in zip(end.tokens[i], goals[i], strict=True)
+        ):
             return f"token {i} goes to {goals[i]}"
     return None

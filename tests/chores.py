@@ -16,7 +16,9 @@ def constant(folder, value):
 
 def total(folder, one, other):
     note(folder)
-    return {"value": one[0]["value"] + other[0]["value"]}, {"tensor": one[1]["tensor"] + other[1]["tensor"]}
+    return {"value": one[0]["value"] + other[0]["value"]}, {
+        "tensor": one[1]["tensor"] + other[1]["tensor"]
+    }
 
 
 def trained(folder, seed, deadly=None, after=2):
@@ -32,7 +34,16 @@ def trained(folder, seed, deadly=None, after=2):
             os.kill(os.getpid(), signal.SIGKILL)
         return {"number": number}
 
-    history = train(model, ids, labels, epochs=4, seed=seed, folder=folder, measure=measure, progress=False)
+    history = train(
+        model,
+        ids,
+        labels,
+        epochs=4,
+        seed=seed,
+        folder=folder,
+        measure=measure,
+        progress=False,
+    )
     return {"epochs": history.epochs}, model.state_dict()
 
 

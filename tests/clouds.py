@@ -27,7 +27,9 @@ def definite(draw, d):
     """An exact symmetric positive definite matrix, R^T R + I, or none at all."""
     if draw(st.booleans()):
         return None
-    R = np.array(draw(st.lists(SMALL, min_size=d * d, max_size=d * d)), dtype=object).reshape(d, d)
+    R = np.array(
+        draw(st.lists(SMALL, min_size=d * d, max_size=d * d)), dtype=object
+    ).reshape(d, d)
     return R.T @ R + np.eye(d, dtype=int).astype(object)
 
 
@@ -51,11 +53,15 @@ def awkward(seed):
         case 2:
             Z = Z[rng.integers(0, n, n + 3)]
         case 3:
-            Z = np.array(np.meshgrid(*[[-1, 0, 1]] * d)).reshape(d, -1).T + rng.integers(-1, 2, size=d) * (seed % 2)
+            Z = np.array(np.meshgrid(*[[-1, 0, 1]] * d)).reshape(
+                d, -1
+            ).T + rng.integers(-1, 2, size=d) * (seed % 2)
         case 4:
             Z = np.concatenate([Z, Z[:, ::-1], -Z])
     Z = (
-        np.array([[Fraction(int(x), int(rng.choice([1, 2, 3, 10]))) for x in Z.flat]]).reshape(Z.shape)
+        np.array(
+            [[Fraction(int(x), int(rng.choice([1, 2, 3, 10]))) for x in Z.flat]]
+        ).reshape(Z.shape)
         if seed % 7 == 0
         else exact(Z)
     )
@@ -95,9 +101,15 @@ def near(seed):
     if seed % 4 != 3:  # some near-copies, of near-copies as well
         for _ in range(rng.integers(1, 4)):
             z = Z[
-                rng.integers(0, len(Z)) if rng.random() < 0.3 else (Z**2).sum(1).argmax()
+                rng.integers(0, len(Z))
+                if rng.random() < 0.3
+                else (Z**2).sum(1).argmax()
             ]  # of the longest, above all
-            close = rng.integers(-5, 6, d) * np.spacing(z) if rng.random() < 0.5 else rng.normal(size=d)
+            close = (
+                rng.integers(-5, 6, d) * np.spacing(z)
+                if rng.random() < 0.5
+                else rng.normal(size=d)
+            )
             size = 1 if abs(close).max() < 1e-12 else rng.choice([1e-9, 1e-6])
             Z = np.concatenate([Z, [z + size * close]])[rng.permutation(len(Z) + 1)]
     if seed % 7 == 0:

@@ -11,7 +11,9 @@ from browsing import BROWSER, FLAGS, PAGES, SITE
 @pytest.fixture(scope="session")
 def browser():
     if not BROWSER:
-        pytest.skip("no Chromium on this machine: install it, for instance with `apt-get install chromium`")
+        pytest.skip(
+            "no Chromium on this machine: install it, for instance with `apt-get install chromium`"
+        )
     playwright = pytest.importorskip("playwright.sync_api")
     with playwright.sync_playwright() as p:
         browser = p.chromium.launch(executable_path=BROWSER, args=FLAGS)
@@ -28,7 +30,9 @@ def server():
         def log_message(self, *args):
             pass
 
-    with ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=SITE)) as server:
+    with ThreadingHTTPServer(
+        ("127.0.0.1", 0), functools.partial(Quiet, directory=SITE)
+    ) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         yield f"http://127.0.0.1:{server.server_port}"
         server.shutdown()

@@ -9,8 +9,14 @@ def page(folder, *figures, name="page.html"):
     """Write the page; return its address."""
     state, views = {}, ""
     for number, figure in enumerate(figures):
-        stored = {key: value for key, value in figure.get_state().items() if key in figure.class_trait_names(sync=True)}
-        state[f"model-{number}"] = {"state": stored | {"_esm": figure._esm, "_css": figure._css}}
+        stored = {
+            key: value
+            for key, value in figure.get_state().items()
+            if key in figure.class_trait_names(sync=True)
+        }
+        state[f"model-{number}"] = {
+            "state": stored | {"_esm": figure._esm, "_css": figure._css}
+        }
         views += f'<script type="application/vnd.jupyter.widget-view+json">{{"model_id": "model-{number}"}}</script>\n'
     stored = json.dumps({"state": state}, default=str).replace("<", "\\u003c")
     runtime = (ROOT / "book/assets/live.js").read_text()

@@ -5,7 +5,10 @@ from fractions import Fraction
 
 def exact(rows):
     """Arrays or lists of numbers as lists of Fractions."""
-    return [[Fraction(x) if isinstance(x, Fraction) else Fraction(float(x)) for x in row] for row in rows]
+    return [
+        [Fraction(x) if isinstance(x, Fraction) else Fraction(float(x)) for x in row]
+        for row in rows
+    ]
 
 
 def dot(x, y):
@@ -34,7 +37,9 @@ def step(Z, alpha, A=None, real=None):
     after = []
     for z, C in zip(Z, sets, strict=True):
         mean = [sum(Z[j][k] for j in C) / len(C) for k in range(len(z))] if C else z
-        after.append([(a + alpha * m) / (1 + alpha) for a, m in zip(z, mean, strict=True)])
+        after.append(
+            [(a + alpha * m) / (1 + alpha) for a, m in zip(z, mean, strict=True)]
+        )
     return after
 
 
@@ -78,4 +83,7 @@ def in_hull(p, points):
         a, b = corners
         between = min(a, b) <= tuple(p) <= max(a, b)
         return turn(a, b, p) == 0 and between
-    return all(turn(a, b, p) >= 0 for a, b in zip(corners, corners[1:] + corners[:1], strict=True))
+    return all(
+        turn(a, b, p) >= 0
+        for a, b in zip(corners, corners[1:] + corners[:1], strict=True)
+    )

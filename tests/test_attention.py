@@ -24,7 +24,9 @@ def test_the_definition_on_fractions(model):
 @given(models(numbers=st.one_of(SMALL, FLOATS)))
 def test_the_definition_on_floats(model):
     Z, A = model
-    assert as_sets(attention_sets(Z.astype(float), A)) == oracle.attention_sets(Z.astype(float), A)
+    assert as_sets(attention_sets(Z.astype(float), A)) == oracle.attention_sets(
+        Z.astype(float), A
+    )
 
 
 @given(st.integers(0, 10**6))
@@ -37,7 +39,9 @@ def test_near_ties_are_decided_exactly(seed):
         Z = Z[rng.integers(0, n, n)]
     if seed % 3 == 2:
         Z = np.round(Z) @ np.linalg.qr(rng.normal(size=(d, d)))[0]
-    Z = np.concatenate([Z, np.nextafter(Z[: n // 2], rng.choice([-9, 9], size=(n // 2, d)))])
+    Z = np.concatenate(
+        [Z, np.nextafter(Z[: n // 2], rng.choice([-9, 9], size=(n // 2, d)))]
+    )
     R = rng.normal(size=(d, d))
     A = R.T @ R + 0.1 * np.eye(d)
     A = (A + A.T) / 2
@@ -61,14 +65,23 @@ def test_a_matrix_product_alone_gets_duplicates_wrong():
 
 @pytest.mark.parametrize("scale", [1e-300, 1e-160, 1e-20, 1e20, 1e160, 1e300])
 def test_huge_and_tiny_numbers(scale):
-    Z = np.array([[1, -1], [3, -1], [1, -3], [3.5, 1], [0, 0], [5e-324, 0]]) * [scale, scale]
+    Z = np.array([[1, -1], [3, -1], [1, -3], [3.5, 1], [0, 0], [5e-324, 0]]) * [
+        scale,
+        scale,
+    ]
     A = np.array([[2, 1], [1, 1]])
     for B in (None, A, A * 1e-300, A * 1e300):
         assert as_sets(attention_sets(Z, B)) == oracle.attention_sets(Z, B)
 
 
 def test_one_cloud_may_span_all_magnitudes():
-    Z = [[1e300, 1.0], [1e-300, 1.0], [-1e-300, 2.0], [1e-320, 0], [1e300, 1.0 + 2**-52]]
+    Z = [
+        [1e300, 1.0],
+        [1e-300, 1.0],
+        [-1e-300, 2.0],
+        [1e-320, 0],
+        [1e300, 1.0 + 2**-52],
+    ]
     assert as_sets(attention_sets(Z)) == oracle.attention_sets(Z)
 
 
@@ -82,8 +95,12 @@ def test_follow_is_the_first_of_the_set(model, random):
 @given(st.data())
 def test_a_batch_is_its_clouds_one_by_one(data):
     d, n = data.draw(st.integers(1, 3)), data.draw(st.integers(1, 5))
-    batch = np.array(data.draw(st.lists(SMALL, min_size=6 * n * d, max_size=6 * n * d))).reshape(2, 3, n, d)
-    mask = np.array(data.draw(st.lists(st.booleans(), min_size=6 * n, max_size=6 * n))).reshape(2, 3, n)
+    batch = np.array(
+        data.draw(st.lists(SMALL, min_size=6 * n * d, max_size=6 * n * d))
+    ).reshape(2, 3, n, d)
+    mask = np.array(
+        data.draw(st.lists(st.booleans(), min_size=6 * n, max_size=6 * n))
+    ).reshape(2, 3, n)
     mask[..., 0] = True
     A = data.draw(definite(d))
     C = attention_sets(batch, A, mask=mask)

@@ -81,7 +81,8 @@ def by_steps(model, ids):
         for _ in range(model.depth):
             Z = step(Z, float(model.alpha.detach()), A)
         logits.append(
-            Z.mean(0) @ model.decoder.weight[0].detach().double().numpy() + float(model.decoder.bias.detach())
+            Z.mean(0) @ model.decoder.weight[0].detach().double().numpy()
+            + float(model.decoder.bias.detach())
         )
     return np.array(logits)
 
@@ -103,14 +104,19 @@ def gradients(model, logits):
     """Of a loss that weighs the reviews differently."""
     model.zero_grad()
     (logits * torch.linspace(-1, 2, len(logits), dtype=logits.dtype)).sum().backward()
-    return {name: None if p.grad is None else p.grad.clone() for name, p in model.named_parameters()}
+    return {
+        name: None if p.grad is None else p.grad.clone()
+        for name, p in model.named_parameters()
+    }
 
 
 # Forward
 
 
 @pytest.mark.parametrize("padding", ["mask", "token"])
-@pytest.mark.parametrize("A", [None, matrix(3), "learned"], ids=["identity", "fixed", "learned"])
+@pytest.mark.parametrize(
+    "A", [None, matrix(3), "learned"], ids=["identity", "fixed", "learned"]
+)
 @pytest.mark.parametrize("alpha", [None, 0.3, 7])
 def test_it_is_the_step_of_hmlib(padding, A, alpha):
     """To rounding, in float64 and in float32; with pass-through to the last bit the same."""
@@ -120,7 +126,9 @@ def test_it_is_the_step_of_hmlib(padding, A, alpha):
         truth = by_steps(model, ids)
         logits = model(ids).detach()
         np.testing.assert_allclose(logits, truth, rtol=0, atol=1e-12)
-        np.testing.assert_allclose(copy.deepcopy(model).float()(ids.int()).detach(), truth, rtol=0, atol=1e-4)
+        np.testing.assert_allclose(
+            copy.deepcopy(model).float()(ids.int()).detach(), truth, rtol=0, atol=1e-4
+        )
         model.attention = "pass-through"
         assert (model(ids) == logits).all()
 
@@ -128,26 +136,44 @@ def test_it_is_the_step_of_hmlib(padding, A, alpha):
 def test_real_reviews():
     texts = load_reviews().texts[:200]
     vocabulary = Vocabulary([preprocess(text) for text in texts])
-    ids = torch.tensor(np.array([vocabulary.encode(preprocess(text), 60) for text in texts]))
+    ids = torch.tensor(
+        np.array([vocabulary.encode(preprocess(text), 60) for text in texts])
+    )
     for padding in ("mask", "token"):
         model = a_model(0, dim=2, rows=len(vocabulary), padding=padding)
-        np.testing.assert_allclose(model(ids).detach(), by_steps(model, ids), rtol=0, atol=1e-12)
+        np.testing.assert_allclose(
+            model(ids).detach(), by_steps(model, ids), rtol=0, atol=1e-12
+        )
 
 
 def test_depth_0_is_the_mean():
     model, ids = a_model(0, depth=0), some_ids(0)
     real = (ids != 0)[..., None]
     mean = (model.embedding(ids) * real).sum(1) / real.sum(1)
-    torch.testing.assert_close(model(ids), model.decoder(mean)[:, 0], rtol=0, atol=1e-13)
+    torch.testing.assert_close(
+        model(ids), model.decoder(mean)[:, 0], rtol=0, atol=1e-13
+    )
 
 
 @pytest.mark.parametrize("padding", ["mask", "token"])
 @pytest.mark.parametrize("A", [None, "learned"])
 def test_softmax_is_its_formula(padding, A):
     """sum_j exp(s_ij / T) z_j / sum_l exp(s_il / T), in plain loops."""
-    model = a_model(1, A=A, padding=padding, attention="softmax", temperature=0.7, depth=3, alpha=1.3)
+    model = a_model(
+        1,
+        A=A,
+        padding=padding,
+        attention="softmax",
+        temperature=0.7,
+        depth=3,
+        alpha=1.3,
+    )
     ids = some_ids(1, batch=6, length=7)
-    R, E, alpha = (np.eye(3) if A is None else model.R.detach().numpy()), model.embedding.weight.detach().numpy(), 1.3
+    R, E, alpha = (
+        (np.eye(3) if A is None else model.R.detach().numpy()),
+        model.embedding.weight.detach().numpy(),
+        1.3,
+    )
     for row, logit in zip(ids.numpy(), model(ids).detach(), strict=True):
         Z = [E[i] for i in row if i or padding == "token"]
         for _ in range(3):
@@ -155,7 +181,10 @@ def test_softmax_is_its_formula(padding, A):
             for z in Z:
                 scores = [math.exp((R @ z) @ (R @ y) / 0.7) for y in Z]
                 mean = sum(s * y for s, y in zip(scores, Z, strict=True)) / sum(scores)
-                after.append((z + float(model.alpha.detach()) * mean) / (1 + float(model.alpha.detach())))
+                after.append(
+                    (z + float(model.alpha.detach()) * mean)
+                    / (1 + float(model.alpha.detach()))
+                )
             Z = after
         v, b = model.decoder.weight[0].detach().numpy(), model.decoder.bias.item()
         assert abs(float(logit) - (sum(Z) / len(Z) @ v + b)) < 1e-12
@@ -175,7 +204,12 @@ def gap(model, row):
 def test_softmax_at_a_small_temperature():
     """Where all gaps are large it is hardmax, value and gradients; elsewhere it need not be."""
     model = a_model(2, dim=16, alpha=0.5, padding="token")
-    ids = torch.stack([torch.randperm(39, generator=torch.Generator().manual_seed(k))[:12] + 1 for k in range(60)])
+    ids = torch.stack(
+        [
+            torch.randperm(39, generator=torch.Generator().manual_seed(k))[:12] + 1
+            for k in range(60)
+        ]
+    )
     clear = torch.tensor([gap(model, row) > 0.04 for row in ids])
     assert clear.sum() > 10
     hard, hard_gradients = model(ids), gradients(model, model(ids[clear]))
@@ -194,7 +228,9 @@ def test_tokens_of_nearly_equal_length_hardly_move():
     for k in range(400):
         d, n, depth, delta = 2 + k % 4, 3 + k % 30, 1 + k % 8, 10 ** rng.uniform(-4, 0)
         Z = rng.normal(size=(n, d))
-        Z *= rng.uniform(1, 1 + delta, (n, 1)) / np.linalg.norm(Z, axis=1, keepdims=True)
+        Z *= rng.uniform(1, 1 + delta, (n, 1)) / np.linalg.norm(
+            Z, axis=1, keepdims=True
+        )
         end, alpha = Z, 10 ** rng.uniform(-1, 1.5)
         for _ in range(depth):
             end = step(end, alpha)
@@ -210,17 +246,28 @@ def test_tokens_of_nearly_equal_length_hardly_move():
 # Merged words
 
 
-@given(st.lists(st.lists(st.integers(0, 4), min_size=5, max_size=5), min_size=1, max_size=4), st.randoms())
+@given(
+    st.lists(
+        st.lists(st.integers(0, 4), min_size=5, max_size=5), min_size=1, max_size=4
+    ),
+    st.randoms(),
+)
 def test_merged(rows, rng):
     """The words of a row that weigh something are distinct, their weights the sums; what is left weighs nothing."""
     ids = torch.tensor(rows)
-    weights = torch.tensor([[float(rng.choice([0, 1, 2])) for _ in row] for row in rows])
+    weights = torch.tensor(
+        [[float(rng.choice([0, 1, 2])) for _ in row] for row in rows]
+    )
     words, sums = merged(ids, weights)
-    for row, weight, word, total in zip(rows, weights.tolist(), words.tolist(), sums.tolist(), strict=True):
+    for row, weight, word, total in zip(
+        rows, weights.tolist(), words.tolist(), sums.tolist(), strict=True
+    ):
         there = sorted({x for x, w in zip(row, weight, strict=True) if w})
         n = len(there)
         assert word == there + [0] * (5 - n) and not any(total[n:])
-        assert total[:n] == [sum(w for x, w in zip(row, weight, strict=True) if x == y) for y in there]
+        assert total[:n] == [
+            sum(w for x, w in zip(row, weight, strict=True) if x == y) for y in there
+        ]
 
 
 @pytest.mark.parametrize("attention", classifier.ATTENTION)
@@ -231,9 +278,18 @@ def test_a_row_of_padding_gives_the_bias(attention):
     logits = model(ids)
     assert logits[0] == model.decoder.bias and logits[1] != model.decoder.bias
     logits.sum().backward()
-    assert model.embedding.weight.grad.isfinite().all() and not model.embedding.weight.grad[0].any()
-    assert model(ids, keep=torch.zeros(2, 3, dtype=torch.bool)).tolist() == [model.decoder.bias.item()] * 2
-    assert model(ids[:0]).shape == (0,) and model(ids[:, :0]).tolist() == [model.decoder.bias.item()] * 2
+    assert (
+        model.embedding.weight.grad.isfinite().all()
+        and not model.embedding.weight.grad[0].any()
+    )
+    assert (
+        model(ids, keep=torch.zeros(2, 3, dtype=torch.bool)).tolist()
+        == [model.decoder.bias.item()] * 2
+    )
+    assert (
+        model(ids[:0]).shape == (0,)
+        and model(ids[:, :0]).tolist() == [model.decoder.bias.item()] * 2
+    )
 
 
 @pytest.mark.parametrize("attention", classifier.ATTENTION)
@@ -259,7 +315,13 @@ def test_it_stops_computing_attention_and_nothing_changes(padding):
         ids[-1, 20:] = 0
         rounds, alpha = 0, float(model.alpha.detach())
         for row in ids:  # the slowest counts
-            z = model.embedding.weight[torch.unique(row[row != 0] if padding == "mask" else row)].detach().numpy()
+            z = (
+                model.embedding.weight[
+                    torch.unique(row[row != 0] if padding == "mask" else row)
+                ]
+                .detach()
+                .numpy()
+            )
             for layer in range(1, DEPTH + 1):  # noqa: B007
                 to = follow(z)
                 if (to[to] == to).all():
@@ -267,7 +329,10 @@ def test_it_stops_computing_attention_and_nothing_changes(padding):
                 z = step(z, alpha)
             rounds = max(rounds, layer)
         calls, scores = [], model._scores
-        model._scores = lambda z, scores=scores, calls=calls: (calls.append(1), scores(z))[1]
+        model._scores = lambda z, scores=scores, calls=calls: (
+            calls.append(1),
+            scores(z),
+        )[1]
         torch.testing.assert_close(model(ids), naive(model, ids), rtol=0, atol=1e-12)
         assert len(calls) == rounds
         seen.add(rounds)
@@ -278,7 +343,9 @@ def test_it_stops_computing_attention_and_nothing_changes(padding):
 
 
 @pytest.mark.parametrize("padding", ["mask", "token"])
-@pytest.mark.parametrize("A", [None, matrix(3), "learned"], ids=["identity", "fixed", "learned"])
+@pytest.mark.parametrize(
+    "A", [None, matrix(3), "learned"], ids=["identity", "fixed", "learned"]
+)
 def test_gradients_are_those_of_the_layers(padding, A):
     """Embedding, alpha and decoder against autograd through dense products; A only chooses, and gets none."""
     for seed in range(5):
@@ -295,8 +362,14 @@ def test_gradients_are_those_of_the_layers(padding, A):
 
 def test_gradients_are_differences():
     """Central differences, coordinate by coordinate; those of a learned A vanish."""
-    model, ids = a_model(0, A="learned", rows=12, depth=4), some_ids(0, rows=12, batch=3, length=5)
-    ours, weigh = gradients(model, model(ids)), torch.linspace(-1, 2, 3, dtype=torch.float64)
+    model, ids = (
+        a_model(0, A="learned", rows=12, depth=4),
+        some_ids(0, rows=12, batch=3, length=5),
+    )
+    ours, weigh = (
+        gradients(model, model(ids)),
+        torch.linspace(-1, 2, 3, dtype=torch.float64),
+    )
     for name, p in model.named_parameters():
         for k in range(p.numel()):
             value, found = p.data.view(-1)[k].item(), []
@@ -328,7 +401,9 @@ def test_pass_through(padding):
     model, ids = a_model(5, padding=padding, attention="pass-through"), some_ids(5)
     G, v = gradients(model, model(ids)), model.decoder.weight[0].detach()
     expected = torch.zeros(40, 3).double()
-    for row, c in zip(ids, torch.linspace(-1, 2, len(ids), dtype=torch.float64), strict=True):
+    for row, c in zip(
+        ids, torch.linspace(-1, 2, len(ids), dtype=torch.float64), strict=True
+    ):
         words = row[row != 0] if padding == "mask" else row
         for word in words:
             expected[word] += c * v / len(words)
@@ -336,7 +411,9 @@ def test_pass_through(padding):
     assert G["raw_alpha"] is None
     model.attention = "hardmax"
     of_hardmax = gradients(model, model(ids))
-    torch.testing.assert_close(G["decoder.weight"], of_hardmax["decoder.weight"], rtol=0, atol=0)
+    torch.testing.assert_close(
+        G["decoder.weight"], of_hardmax["decoder.weight"], rtol=0, atol=0
+    )
     assert (of_hardmax["embedding.weight"] - expected).abs().max() > 0.01
 
 
@@ -350,7 +427,9 @@ def test_alpha_is_what_it_was_set_to(alpha):
     assert model.alpha.item() == pytest.approx(alpha, rel=2e-6)
     model.double().set_alpha(alpha)
     assert model.alpha.item() == pytest.approx(alpha, rel=1e-14)
-    assert HardmaxClassifier(3, 2, alpha=alpha).alpha.item() == pytest.approx(alpha, rel=2e-6)
+    assert HardmaxClassifier(3, 2, alpha=alpha).alpha.item() == pytest.approx(
+        alpha, rel=2e-6
+    )
 
 
 def test_alpha_stays_positive():
@@ -360,16 +439,23 @@ def test_alpha_stays_positive():
         optimiser = torch.optim.Adam(model.parameters(), lr=50)
         for _ in range(60):
             optimiser.zero_grad()
-            (direction * model.raw_alpha + model(torch.tensor([[1, 2, 3]])).sum()).backward()
+            (
+                direction * model.raw_alpha + model(torch.tensor([[1, 2, 3]])).sum()
+            ).backward()
             optimiser.step()
             assert 0 < model.alpha < math.inf
         assert model.raw_alpha.item() * -direction > 1000
         assert model(torch.tensor([[1, 2, 3]])).isfinite().all()
-        assert math.isfinite(explain(model, ["a"], Vocabulary([list("abcdefgh")])).logit)
+        assert math.isfinite(
+            explain(model, ["a"], Vocabulary([list("abcdefgh")])).logit
+        )
 
 
 def test_alpha_is_learned_or_not():
-    assert HardmaxClassifier(3, 2, alpha=1, learn_alpha=False).raw_alpha.requires_grad is False
+    assert (
+        HardmaxClassifier(3, 2, alpha=1, learn_alpha=False).raw_alpha.requires_grad
+        is False
+    )
     torch.manual_seed(0)
     drawn = [HardmaxClassifier(3, 2).alpha.item() for _ in range(20)]
     assert len(set(drawn)) == 20 and min(drawn) > 0 and max(drawn) < 1
@@ -450,14 +536,21 @@ def run(folder=None, variant="hardmax", epochs=5, start=0, **options):
     model = HardmaxClassifier(41, 2, depth=3, **VARIANTS[variant])
     settings = {"rate": 0.02, "batch": 16, "dropout": 0.2, "progress": False} | options
     history = train(
-        model, *settings.pop("data", toy(0)), settings.pop("held", toy(1)), epochs, folder=folder, **settings
+        model,
+        *settings.pop("data", toy(0)),
+        settings.pop("held", toy(1)),
+        epochs,
+        folder=folder,
+        **settings,
     )
     return model.state_dict(), history
 
 
 def same(one, other):
     """Bit by bit."""
-    return one[1] == other[1] and all(torch.equal(x, other[0][name]) for name, x in one[0].items())
+    return one[1] == other[1] and all(
+        torch.equal(x, other[0][name]) for name, x in one[0].items()
+    )
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
@@ -469,17 +562,28 @@ def test_it_learns(variant):
     model.load_state_dict(weights)
     loss, accuracy = evaluate(model, *toy(1))
     assert accuracy == history.epochs[history.best]["validation_accuracy"]
-    assert loss == pytest.approx(history.epochs[history.best]["validation_loss"], rel=1e-6)
+    assert loss == pytest.approx(
+        history.epochs[history.best]["validation_loss"], rel=1e-6
+    )
 
 
 def test_evaluate_is_what_it_says():
     model, (ids, labels) = a_model(0, rows=41), toy(3)
     p = 1 / (1 + np.exp(-model(ids).detach().numpy()))
     loss, accuracy = evaluate(model, ids, labels, batch=7)
-    assert loss == pytest.approx(-np.where(labels == 1, np.log(p), np.log(1 - p)).mean(), rel=1e-12)
-    assert accuracy == pytest.approx(((p > 0.5) == (labels.numpy() == 1)).mean(), rel=1e-6)
+    assert loss == pytest.approx(
+        -np.where(labels == 1, np.log(p), np.log(1 - p)).mean(), rel=1e-12
+    )
+    assert accuracy == pytest.approx(
+        ((p > 0.5) == (labels.numpy() == 1)).mean(), rel=1e-6
+    )
     train(
-        model, ids.numpy(), labels.numpy().tolist(), (ids, labels == 1), epochs=1, progress=False
+        model,
+        ids.numpy(),
+        labels.numpy().tolist(),
+        (ids, labels == 1),
+        epochs=1,
+        progress=False,
     )  # float64, any labels
 
 
@@ -487,11 +591,18 @@ def test_a_seed_decides():
     """The same twice, bit by bit, and by torch's own account with nothing that is left to chance; another seed differs."""
     one, mode = run(), []
     torch.rand(5)
-    measure = lambda *_: {"mode": mode.append(torch.are_deterministic_algorithms_enabled())}  # noqa: E731
+
+    def measure(*_):
+        return {"mode": mode.append(torch.are_deterministic_algorithms_enabled())}
+
     other = run(deterministic=True, measure=measure)
     for row in other[1].epochs:
         del row["mode"]
-    assert same(one, other) and all(mode) and not torch.are_deterministic_algorithms_enabled()
+    assert (
+        same(one, other)
+        and all(mode)
+        and not torch.are_deterministic_algorithms_enabled()
+    )
     assert not same(one, run(seed=1)) and not same(one, run(start=1))
 
 
@@ -504,15 +615,24 @@ def test_without_validation_the_last_weights_stay(tmp_path):
         return {"number": number, "mean": model.embedding.weight.mean().item()}
 
     weights, history = run(held=None, measure=measure)
-    assert history.best == 4 and [row["number"] for row in history.epochs] == list(range(5))
+    assert history.best == 4 and [row["number"] for row in history.epochs] == list(
+        range(5)
+    )
     assert (
-        "validation_loss" not in history.epochs[0] and weights["embedding.weight"].mean() == history.epochs[4]["mean"]
+        "validation_loss" not in history.epochs[0]
+        and weights["embedding.weight"].mean() == history.epochs[4]["mean"]
     )
     assert all(torch.equal(weights[name], value) for name, value in seen[4].items())
     run(tmp_path, held=None, measure=measure, epochs=2)
-    assert same((weights, history), run(tmp_path, held=None, measure=measure)) and len(seen) == 10
+    assert (
+        same((weights, history), run(tmp_path, held=None, measure=measure))
+        and len(seen) == 10
+    )
     with pytest.raises(
-        ValueError, match=re.escape("patience is 2, and there is no validation to lose it over: pass validation.")
+        ValueError,
+        match=re.escape(
+            "patience is 2, and there is no validation to lose it over: pass validation."
+        ),
     ):
         run(held=None, patience=2)
 
@@ -521,7 +641,10 @@ def test_alpha_has_a_rate_of_its_own():
     for rate in (None, 1e-12, 0.2):
         _, history = run(alpha_rate=rate)
         moved = abs(history.epochs[-1]["alpha"] - history.epochs[0]["alpha"])
-        assert (moved < 1e-6) == (rate == 1e-12) and (moved > 0.5) == (rate == 0.2), (rate, moved)
+        assert (moved < 1e-6) == (rate == 1e-12) and (moved > 0.5) == (rate == 0.2), (
+            rate,
+            moved,
+        )
     assert not same(run(), run(alpha_rate=0.2))
 
 
@@ -530,11 +653,20 @@ def test_an_interrupted_model_is_as_it_was(tmp_path, monkeypatch):
     torch.manual_seed(0)
     model = HardmaxClassifier(41, 2, depth=3)
     before = copy.deepcopy(model.state_dict())
-    settings = {"rate": 0.02, "batch": 16, "dropout": 0.2, "progress": False, "epochs": 5, "folder": tmp_path}
+    settings = {
+        "rate": 0.02,
+        "batch": 16,
+        "dropout": 0.2,
+        "progress": False,
+        "epochs": 5,
+        "folder": tmp_path,
+    }
     with pytest.MonkeyPatch.context() as patch, pytest.raises(Interrupted):
         interrupt(patch, classifier, "evaluate", 4)
         train(model, *toy(0), toy(1), **settings)
-    assert all(torch.equal(before[name], value) for name, value in model.state_dict().items())
+    assert all(
+        torch.equal(before[name], value) for name, value in model.state_dict().items()
+    )
     history = train(model, *toy(0), toy(1), **settings)
     assert same((model.state_dict(), history), run())
 
@@ -542,9 +674,17 @@ def test_an_interrupted_model_is_as_it_was(tmp_path, monkeypatch):
 def test_every_epoch_has_its_own_order(monkeypatch):
     """All reviews once, in another order each time."""
     seen = []
-    ids = torch.arange(1, 41)[:, None]  # one word each, so that an order can be read off
+    ids = torch.arange(1, 41)[
+        :, None
+    ]  # one word each, so that an order can be read off
     labels = (ids[:, 0] > 20).float()
-    given = {"data": (ids, labels), "held": (ids, labels), "dropout": 0.0, "epochs": 3, "batch": 7}
+    given = {
+        "data": (ids, labels),
+        "held": (ids, labels),
+        "dropout": 0.0,
+        "epochs": 3,
+        "batch": 7,
+    }
     forward = HardmaxClassifier.forward
 
     def watched(model, ids, keep=None):
@@ -555,7 +695,11 @@ def test_every_epoch_has_its_own_order(monkeypatch):
     monkeypatch.setattr(HardmaxClassifier, "forward", watched)
     run(**given)
     orders = [tuple(seen[k : k + 40]) for k in (0, 40, 80)]
-    assert len(seen) == 120 and len(set(orders)) == 3 and all(sorted(order) == list(range(1, 41)) for order in orders)
+    assert (
+        len(seen) == 120
+        and len(set(orders)) == 3
+        and all(sorted(order) == list(range(1, 41)) for order in orders)
+    )
 
 
 def test_the_best_epoch_is_kept():
@@ -563,10 +707,14 @@ def test_the_best_epoch_is_kept():
     held = toy(1)[0], toy(2)[1]
     weights, history = run(epochs=8, held=held)
     accuracies = [row["validation_accuracy"] for row in history.epochs]
-    assert history.best == accuracies.index(max(accuracies)) < 7 and accuracies[-1] < max(accuracies)
+    assert history.best == accuracies.index(max(accuracies)) < 7 and accuracies[
+        -1
+    ] < max(accuracies)
     shorter, until_best = run(epochs=history.best + 1, held=held)
     assert until_best.epochs == history.epochs[: history.best + 1]
-    assert same((weights, history), (shorter, history)) and not same((weights, None), (run(epochs=8)[0], None))
+    assert same((weights, history), (shorter, history)) and not same(
+        (weights, None), (run(epochs=8)[0], None)
+    )
 
 
 def test_early_stopping():
@@ -574,7 +722,10 @@ def test_early_stopping():
     _, history = run(epochs=30, rate=0.1)
     for patience in (1, 3):
         _, stopped = run(epochs=30, rate=0.1, patience=patience)
-        assert stopped.epochs == history.epochs[: len(stopped.epochs)] and len(stopped.epochs) < 30
+        assert (
+            stopped.epochs == history.epochs[: len(stopped.epochs)]
+            and len(stopped.epochs) < 30
+        )
         assert len(stopped.epochs) == stopped.best + 1 + patience
 
 
@@ -583,7 +734,12 @@ def test_gradients_are_clipped(monkeypatch):
     norms, take = [], torch.optim.Adam.step
 
     def seen(optimiser, *args, **kwargs):
-        gradients = [p.grad for group in optimiser.param_groups for p in group["params"] if p.grad is not None]
+        gradients = [
+            p.grad
+            for group in optimiser.param_groups
+            for p in group["params"]
+            if p.grad is not None
+        ]
         norms.append(float(torch.cat([g.flatten() for g in gradients]).norm()))
         return take(optimiser, *args, **kwargs)
 
@@ -630,15 +786,21 @@ PLACES = [
     (files, "write_whole", at, after) for at in range(1, 11) for after in (False, True)
 ]  # tensors, JSON, tensors ...
 PLACES += [(classifier, "evaluate", at, False) for at in range(1, 6)]
-PLACES += [(files.os, "replace", at, False) for at in range(1, 11, 3)]  # the draft is written, and stays
-PLACES += [(F, "binary_cross_entropy_with_logits", at, False) for at in (1, 12, 27)]  # in the midst of an epoch
+PLACES += [
+    (files.os, "replace", at, False) for at in range(1, 11, 3)
+]  # the draft is written, and stays
+PLACES += [
+    (F, "binary_cross_entropy_with_logits", at, False) for at in (1, 12, 27)
+]  # in the midst of an epoch
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_an_interrupted_run_ends_like_an_unbroken_one(variant, tmp_path):
     unbroken = run(variant=variant)
     assert same(unbroken, run(tmp_path / "whole", variant))
-    places = PLACES if variant == "hardmax" else random.Random(variant).sample(PLACES, 8)
+    places = (
+        PLACES if variant == "hardmax" else random.Random(variant).sample(PLACES, 8)
+    )
     for k, (where, name, at, after) in enumerate(places):
         with pytest.MonkeyPatch.context() as patch, pytest.raises(Interrupted):
             interrupt(patch, where, name, at, after)
@@ -677,7 +839,11 @@ def test_a_killed_process(tmp_path):
     folder, after = tmp_path / "run", rng.randint(1, 12)
     code = f"import test_classifier as t; t.run({str(folder)!r}, epochs=400)"
     paths = os.pathsep.join([str(ROOT), str(ROOT / "tests")])
-    process = subprocess.Popen([sys.executable, "-c", code], env=os.environ | {"PYTHONPATH": paths}, cwd=tmp_path)
+    process = subprocess.Popen(
+        [sys.executable, "-c", code],
+        env=os.environ | {"PYTHONPATH": paths},
+        cwd=tmp_path,
+    )
     try:
         patient = time.monotonic() + 60
         while not (folder / f"epoch-{after:04d}.json").exists():
@@ -689,7 +855,10 @@ def test_a_killed_process(tmp_path):
     assert process.wait() == -signal.SIGKILL
     reached = int(max(folder.glob("epoch-*.json")).stem.split("-")[1])
     assert after <= reached < 400
-    assert same(run(folder, epochs=reached + 3), run(epochs=reached + 3)), (after, reached)
+    assert same(run(folder, epochs=reached + 3), run(epochs=reached + 3)), (
+        after,
+        reached,
+    )
 
 
 def damages(folder):
@@ -698,17 +867,32 @@ def damages(folder):
     newest = max(folder.glob("epoch-*.json"))
     for file in (newest, newest.with_suffix(".safetensors")):
         content = file.read_bytes()
-        for at in [0, len(content) - 1] + [rng.randrange(len(content)) for _ in range(12)]:
+        for at in [0, len(content) - 1] + [
+            rng.randrange(len(content)) for _ in range(12)
+        ]:
             flipped = bytearray(content)
             flipped[at] ^= 1 << rng.randrange(8)
             yield f"{file.suffix} flipped at {at}", file, bytes(flipped)
         for length in (0, len(content) // 2, len(content) - 1):
             yield f"{file.suffix} cut to {length}", file, content[:length]
-    for text in ("[]", "{}", "null", "7", '"sha256"', '{"settings": 1, "sha256": 2}', "{", "[" * 10**5):
+    for text in (
+        "[]",
+        "{}",
+        "null",
+        "7",
+        '"sha256"',
+        '{"settings": 1, "sha256": 2}',
+        "{",
+        "[" * 10**5,
+    ):
         yield text[:40], newest, text.encode()
     yield "no text", newest, b"\xff\xfe"
     record = json.loads(newest.read_text())
-    for change in ({"best": 0}, {"epochs": record["epochs"][:1]}, {"settings": record["settings"] | {"seed": 5}}):
+    for change in (
+        {"best": 0},
+        {"epochs": record["epochs"][:1]},
+        {"settings": record["settings"] | {"seed": 5}},
+    ):
         yield f"changed {change}", newest, json.dumps(record | change).encode()
 
 
@@ -729,7 +913,11 @@ def test_a_damaged_checkpoint_is_not_believed(tmp_path):
         with pytest.MonkeyPatch.context() as patch:
             epochs = []
             real = classifier.evaluate
-            patch.setattr(classifier, "evaluate", lambda *args, e=epochs, r=real: (e.append(1), r(*args))[1])
+            patch.setattr(
+                classifier,
+                "evaluate",
+                lambda *args, e=epochs, r=real: (e.append(1), r(*args))[1],
+            )
             assert same(unbroken, run(tmp_path, epochs=5)), what
             assert len(epochs) <= 2, what
     for file in tmp_path.glob("*.safetensors"):
@@ -744,21 +932,35 @@ def test_what_is_in_the_way_of_a_checkpoint_is_named(tmp_path):
         run(folder.parent, epochs=2)
         (stored := Path(f"{folder}.{kind}")).unlink()
         stored.mkdir()
-        with pytest.raises(ValueError, match=re.escape(f"{stored} is a folder: expected a file. Remove it, or")):
+        with pytest.raises(
+            ValueError,
+            match=re.escape(f"{stored} is a folder: expected a file. Remove it, or"),
+        ):
             run(folder.parent, epochs=3)
         stored.rmdir()
         assert same(run(folder.parent, epochs=3), run(epochs=3))
     (tmp_path / "file").touch()
-    with pytest.raises(ValueError, match=r"file, a file: expected a folder for checkpoints\."):
+    with pytest.raises(
+        ValueError, match=r"file, a file: expected a folder for checkpoints\."
+    ):
         run(tmp_path / "file")
-    files.write_sealed(tmp_path / "foreign" / "epoch-0001", {"key": "of a study"}, {"x": torch.ones(1)})
-    with pytest.raises(ValueError, match="foreign holds a run with other settings or data"):
+    files.write_sealed(
+        tmp_path / "foreign" / "epoch-0001", {"key": "of a study"}, {"x": torch.ones(1)}
+    )
+    with pytest.raises(
+        ValueError, match="foreign holds a run with other settings or data"
+    ):
         run(tmp_path / "foreign")
 
 
 def test_two_runs_share_a_folder(tmp_path, monkeypatch):
     """The same call within an epoch of the first, and further than it: both end like an unbroken one."""
-    unbroken, longer, evaluate, at_once = run(epochs=5), run(epochs=8), classifier.evaluate, []
+    unbroken, longer, evaluate, at_once = (
+        run(epochs=5),
+        run(epochs=8),
+        classifier.evaluate,
+        [],
+    )
 
     def wrapped(*args):
         if not at_once:
@@ -788,9 +990,7 @@ def test_another_run_is_refused(tmp_path):
         "start": {"start": 1},
         "start, learned, model": {"variant": "softmax"},
     }.items():
-        message = (
-            f"{tmp_path} holds a run with other settings or data ({what.strip()}): choose another folder, or empty it."
-        )
+        message = f"{tmp_path} holds a run with other settings or data ({what.strip()}): choose another folder, or empty it."
         with pytest.raises(ValueError, match=re.escape(message)):
             run(tmp_path, **options)
     assert before == {file.name: file.read_bytes() for file in tmp_path.iterdir()}
@@ -799,12 +999,17 @@ def test_another_run_is_refused(tmp_path):
 def test_nothing_is_pickled(tmp_path):
     """Tensors and JSON, of the last two epochs alone."""
     run(tmp_path, epochs=4)
-    assert {file.suffix for file in tmp_path.iterdir()} == {".json", ".safetensors"} and len(
-        list(tmp_path.iterdir())
-    ) == 4
+    assert {file.suffix for file in tmp_path.iterdir()} == {
+        ".json",
+        ".safetensors",
+    } and len(list(tmp_path.iterdir())) == 4
     for file in tmp_path.iterdir():
         content = file.read_bytes()
-        assert json.loads(content if file.suffix == ".json" else content[8 : 8 + int.from_bytes(content[:8], "little")])
+        assert json.loads(
+            content
+            if file.suffix == ".json"
+            else content[8 : 8 + int.from_bytes(content[:8], "little")]
+        )
     assert (
         "pickle" not in Path(classifier.__file__).read_text()
         and "torch.save" not in Path(classifier.__file__).read_text()
@@ -819,7 +1024,9 @@ VOCABULARY = Vocabulary([WORDS])
 
 def a_verdict(seed, padding="mask", A=None, depth=4, n=9, dim=2):
     """(float64 model, words, explanation): with repeated and unknown words, at a length that cuts nothing."""
-    model = a_model(seed, dim=dim, A=A, padding=padding, depth=depth, alpha=0.4 + seed % 3)
+    model = a_model(
+        seed, dim=dim, A=A, padding=padding, depth=depth, alpha=0.4 + seed % 3
+    )
     rng = np.random.default_rng(seed)
     words = [str(word) for word in rng.choice(WORDS, n)] + ["unheard-of"]
     words += [words[0]] * (seed % 3)
@@ -832,7 +1039,9 @@ def encoded(words, length=16):
 
 
 @pytest.mark.parametrize("padding", ["mask", "token"])
-@pytest.mark.parametrize("A", [None, matrix(2), "learned"], ids=["identity", "fixed", "learned"])
+@pytest.mark.parametrize(
+    "A", [None, matrix(2), "learned"], ids=["identity", "fixed", "learned"]
+)
 @pytest.mark.parametrize("depth", [0, 1, 8])
 def test_the_explanation_is_of_this_verdict(padding, A, depth):
     """Logit, shares and counterfactuals are what the model says, run anew each time."""
@@ -841,12 +1050,20 @@ def test_the_explanation_is_of_this_verdict(padding, A, depth):
         ids = encoded(words)
         assert why.logit == pytest.approx(model(ids).item(), abs=1e-12)
         assert why.probability == pytest.approx(model(ids).sigmoid().item(), abs=1e-12)
-        assert sum(why.shares.values()) + why.bias == pytest.approx(why.logit, abs=1e-12)
+        assert sum(why.shares.values()) + why.bias == pytest.approx(
+            why.logit, abs=1e-12
+        )
         assert set(why.shares) == {why.words[i] for i in set(why.root)}
-        assert sorted(why.shares.values(), key=lambda share: -abs(share)) == list(why.shares.values())
+        assert sorted(why.shares.values(), key=lambda share: -abs(share)) == list(
+            why.shares.values()
+        )
         known = [word for word in words if word != "unheard-of"]
-        assert why.words == list(dict.fromkeys(known)) + ["<PAD>"] * (padding == "token")
-        assert why.counts.tolist() == [known.count(word) or 16 - len(known) for word in why.words]
+        assert why.words == list(dict.fromkeys(known)) + ["<PAD>"] * (
+            padding == "token"
+        )
+        assert why.counts.tolist() == [
+            known.count(word) or 16 - len(known) for word in why.words
+        ]
         assert why.unknown == ["unheard-of"]
         for word, logit in zip(why.words, why.without, strict=True):
             number = VOCABULARY.index.get(word, 0)
@@ -864,7 +1081,9 @@ def test_a_float32_model_is_explained_in_float64():
         with torch.no_grad():
             model.R.add_(torch.rand(2, 2))
         why = explain(model, WORDS[:12])
-        assert why.logit == pytest.approx(model.double()(encoded(WORDS[:12])).item(), abs=1e-12)
+        assert why.logit == pytest.approx(
+            model.double()(encoded(WORDS[:12])).item(), abs=1e-12
+        )
 
 
 @pytest.mark.parametrize("A", [None, matrix(2)], ids=["identity", "fixed"])
@@ -877,7 +1096,10 @@ def test_who_follows_whom(A):
             np.testing.assert_allclose(B, A, atol=1e-6)
         for layer, to in enumerate(why.follows):
             sets = attention_sets(why.path.tokens[layer], B)
-            assert sets[np.arange(len(to)), to].all() and (to == follow(why.path.tokens[layer], B)).all()
+            assert (
+                sets[np.arange(len(to)), to].all()
+                and (to == follow(why.path.tokens[layer], B)).all()
+            )
         path = [[[Fraction(x) for x in z] for z in Z] for Z in why.path.tokens[:-1]]
         assert why.leaders.tolist() == oracle.leaders(path, B)
         for i in range(len(why.words)):
@@ -886,7 +1108,11 @@ def test_who_follows_whom(A):
                 end = why.follows[-1][end]
             assert why.root[i] == end
         Z = simulate(
-            model.embedding.weight[VOCABULARY.encode(why.words, len(why.words))].detach().numpy(), 1, 0
+            model.embedding.weight[VOCABULARY.encode(why.words, len(why.words))]
+            .detach()
+            .numpy(),
+            1,
+            0,
         ).tokens[0]
         assert (why.path.tokens[0] == Z).all()
 
@@ -896,15 +1122,31 @@ def test_leaders_are_found_in_the_layers_there_are():
     model = HardmaxClassifier(9, 2, alpha=0.5)
     with torch.no_grad():
         model.embedding.weight[1:] = torch.tensor(EMERGING.astype(float))
-    for model.depth, leaders in ((0, [0, 2]), (1, [0, 2]), (2, [0, 1, 2]), (8, [0, 1, 2])):
-        assert explain(model, WORDS[:8], Vocabulary([WORDS[:8]])).leaders.tolist() == leaders
+    for model.depth, leaders in (
+        (0, [0, 2]),
+        (1, [0, 2]),
+        (2, [0, 1, 2]),
+        (8, [0, 1, 2]),
+    ):
+        assert (
+            explain(model, WORDS[:8], Vocabulary([WORDS[:8]])).leaders.tolist()
+            == leaders
+        )
 
 
 def test_a_single_word():
     model = a_model(0)
     why = explain(model, ["word3", "word3"], VOCABULARY)
-    assert why.words == ["word3"] and why.counts.tolist() == [2] and np.isnan(why.without).all()
-    assert why.stable == math.inf and why.leaders.tolist() == [0] and list(why.shares) == ["word3"]
+    assert (
+        why.words == ["word3"]
+        and why.counts.tolist() == [2]
+        and np.isnan(why.without).all()
+    )
+    assert (
+        why.stable == math.inf
+        and why.leaders.tolist() == [0]
+        and list(why.shares) == ["word3"]
+    )
     assert why.logit == pytest.approx(model(torch.tensor([[3]])).item(), abs=1e-12)
 
 
@@ -920,7 +1162,10 @@ def test_probability_of_any_logit():
     why = explain(a_model(0), ["word1"], VOCABULARY)
     for logit in (-1e4, -3, 0, 3, 1e4):
         p = explainer(why, logit).probability
-        assert 0 <= p <= 1 and (abs(logit) > 100 or p == pytest.approx(1 / (1 + math.exp(-logit)), rel=1e-12))
+        assert 0 <= p <= 1 and (
+            abs(logit) > 100
+            or p == pytest.approx(1 / (1 + math.exp(-logit)), rel=1e-12)
+        )
 
 
 def explainer(why, logit):
@@ -942,11 +1187,18 @@ def test_stable(A):
         model, _, why = a_verdict(seed, A=A, depth=3, n=6)
         assert 0 < why.stable < math.inf
         B = np.eye(2) if A is None else why.path.A
-        R, alpha, Z = np.linalg.cholesky(B).T, float(model.alpha.detach()), why.path.tokens[0]
+        R, alpha, Z = (
+            np.linalg.cholesky(B).T,
+            float(model.alpha.detach()),
+            why.path.tokens[0],
+        )
         for _ in range(60):
             move = rng.normal(size=Z.shape)
             move *= 0.999 * why.stable / np.linalg.norm(move, axis=1, keepdims=True)
-            assert (followed(Z + move @ np.linalg.inv(R).T, why, alpha, why.path.A) == why.follows).all(), seed
+            assert (
+                followed(Z + move @ np.linalg.inv(R).T, why, alpha, why.path.A)
+                == why.follows
+            ).all(), seed
         Y, found = Z @ R.T, False
         for i, j in enumerate(why.follows[0]):
             for other in set(range(len(Z))) - {i, j}:
@@ -957,7 +1209,9 @@ def test_stable(A):
                     move[i] = (Y[other] - Y[j]) / np.linalg.norm(Y[other] - Y[j])
                 for factor in (0.999, 1.2):
                     moved = Z + factor * why.stable * move @ np.linalg.inv(R).T
-                    differs = (followed(moved, why, alpha, why.path.A) != why.follows).any()
+                    differs = (
+                        followed(moved, why, alpha, why.path.A) != why.follows
+                    ).any()
                     assert factor > 1 or not differs, seed
                     found |= differs
         broken += found
@@ -976,7 +1230,16 @@ def test_a_tie_is_not_stable():
 
 def test_the_benchmark(tmp_path):
     """Tiny: every way of every model is timed, the numbers fit together, and the file is whole."""
-    result = training_step.run((2,), reviews=60, epochs=1, batches=2, repetitions=2, batch=8, length=16, progress=False)
+    result = training_step.run(
+        (2,),
+        reviews=60,
+        epochs=1,
+        batches=2,
+        repetitions=2,
+        batch=8,
+        length=16,
+        progress=False,
+    )
     assert result["agreement"]["reviews"] > 0
     for row in result["models"]:
         assert set(row["ms"]) == set(training_step.WAYS) and min(row["ms"].values()) > 0
@@ -1004,7 +1267,9 @@ def test_the_stored_result_says_where_it_comes_from():
     """And holds what was promised: 5 times (d = 2) and 6 times (d = 16) as fast as the paper's way, when trained."""
     stored = json.loads((ROOT / "results" / "benchmarks.json").read_text())
     keys = {"command", "data", "seeds", "versions", "machine", "commit", "date"}
-    assert set(stored["provenance"]) == keys and stored["provenance"]["versions"].keys() == {
+    assert set(stored["provenance"]) == keys and stored["provenance"][
+        "versions"
+    ].keys() == {
         "python",
         "numpy",
         "torch",
@@ -1013,7 +1278,10 @@ def test_the_stored_result_says_where_it_comes_from():
     assert re.fullmatch(r"[0-9a-f]{64}", stored["provenance"]["data"])
     assert re.fullmatch(r"[0-9a-f]{40}(\+changes)?", stored["provenance"]["commit"])
     ratios = {
-        (row["dim"], row["embedding"]): row["ratio"]["i/iv"]["median"] for row in stored["training_step"]["models"]
+        (row["dim"], row["embedding"]): row["ratio"]["i/iv"]["median"]
+        for row in stored["training_step"]["models"]
     }
-    assert set(ratios) == {(d, embedding) for d in (2, 16) for embedding in ("random start", "trained")}
+    assert set(ratios) == {
+        (d, embedding) for d in (2, 16) for embedding in ("random start", "trained")
+    }
     assert ratios[2, "trained"] >= 5 and ratios[16, "trained"] >= 6

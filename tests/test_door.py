@@ -113,7 +113,9 @@ BAD = {
     "a short mask": lambda: [True] * 7,
     "a mask of ints": lambda: [1, 1, 0],
     "fractions and floats": lambda: [[Fraction(4, 3), 0.5], [0.5, 1]],
-    "float32 among fractions": lambda: objects([[np.float32(1.1), Fraction(1, 2)], [Fraction(1, 2), np.float64(1)]]),
+    "float32 among fractions": lambda: objects(
+        [[np.float32(1.1), Fraction(1, 2)], [Fraction(1, 2), np.float64(1)]]
+    ),
     "longdoubles": lambda: np.array([[1.1, 0.5], [0.5, 1]], np.longdouble),
     "float16": lambda: np.array([[1.1, 0.5], [0.5, 1]], np.float16),
     "int8": lambda: np.array([[2, 1], [1, 1]], np.int8),
@@ -126,8 +128,15 @@ BAD = {
 
 # What is right, and has to be taken, for each kind of argument; the rest of BAD has to be refused.
 ENDLESS = {"no memory for it", "10**400", "10**5000"}
-NOTHING, NONE, ZERO, ANY_NUMBER = set(), {"None"}, {"0", "-0.0", "1/10**400"}, {"1.5", "an array of one number"}
-POSITIVE = ANY_NUMBER | {"no memory for it"}  # 10**9 is a number like others; 10**400 is too large for floats
+NOTHING, NONE, ZERO, ANY_NUMBER = (
+    set(),
+    {"None"},
+    {"0", "-0.0", "1/10**400"},
+    {"1.5", "an array of one number"},
+)
+POSITIVE = ANY_NUMBER | {
+    "no memory for it"
+}  # 10**9 is a number like others; 10**400 is too large for floats
 HUGE = {"10**400 inside"}  # which makes a cloud rational, but does not fit into floats
 MATRICES = {
     "fractions and floats",
@@ -142,7 +151,11 @@ MATRICES = {
 SQUARES = MATRICES | {"no symmetry", "singular"}
 CLOUD = SQUARES | HUGE | {"a wrong shape"}
 TEXT, EMPTY = {"text", "a number as text"}, {"nothing", "no rows"}
-FUNCTION = {"None", "a class", "a function"}  # what it does when it is called is its own affair
+FUNCTION = {
+    "None",
+    "a class",
+    "a function",
+}  # what it does when it is called is its own affair
 
 Z = np.array([[1.0, 0.0], [2.0, 1.0], [2.0, -1.0]])
 A, B, C = [[0.0, 1.0], [1.0, 0.0]], [[2.0, 1.0], [1.0, 0.0]], [[1.0, 1.0], [0.0, 3.0]]
@@ -158,7 +171,14 @@ def a_model():
 
 MODEL, MACHINE = a_model(), hmlib.classify_exactly([A, B], [0, 1])
 IDS, LABELS = torch.tensor([[1, 2], [3, 0]]), torch.tensor([1, 0])
-REVIEW = {"words": WORDS, "embedding": Z, "alpha": 1, "depth": 2, "weight": [1, 2], "bias": 0}
+REVIEW = {
+    "words": WORDS,
+    "embedding": Z,
+    "alpha": 1,
+    "depth": 2,
+    "weight": [1, 2],
+    "bias": 0,
+}
 
 
 def layer(**dials):
@@ -180,7 +200,9 @@ def trained(**options):
 # (what is called, its good arguments, {argument: which of BAD it has to take; or that, and its name in errors})
 MODEL_OF_TOKENS = {"Z": CLOUD | {"five axes"}, "A": MATRICES | NONE, "mask": NONE}
 LIMIT = {"Z": CLOUD, "alpha": POSITIVE | {"one row"}, "A": MATRICES | NONE}
-BUDGET = dict.fromkeys(("seconds", "megabytes"), {"0", "-0.0", "1.5", "1/10**400", "infinity"} | ENDLESS)
+BUDGET = dict.fromkeys(
+    ("seconds", "megabytes"), {"0", "-0.0", "1.5", "1/10**400", "infinity"} | ENDLESS
+)
 DOORS = {
     "attention_sets": (hmlib.attention_sets, {"Z": Z}, MODEL_OF_TOKENS),
     "follow": (hmlib.follow, {"Z": Z}, MODEL_OF_TOKENS),
@@ -202,30 +224,58 @@ DOORS = {
         LIMIT,
     ),
     "Limit.at": (hmlib.limit(Z, 1).at, {"layer": 3}, {"layer": {"0"} | ENDLESS}),
-    "Trajectory.leaders": (hmlib.simulate(Z, 1, 3).leaders, {"k": 3}, {"k": ({"0"}, "layer")}),
-    "Trajectory.attention_sets": (hmlib.simulate(Z, 1, 3).attention_sets, {"k": 3}, {"k": ({"0"}, "layer")}),
+    "Trajectory.leaders": (
+        hmlib.simulate(Z, 1, 3).leaders,
+        {"k": 3},
+        {"k": ({"0"}, "layer")},
+    ),
+    "Trajectory.attention_sets": (
+        hmlib.simulate(Z, 1, 3).attention_sets,
+        {"k": 3},
+        {"k": ({"0"}, "layer")},
+    ),
     "half_space": (
         hmlib.half_space,
         {"z": Z[1]},
         {"z": {"one row", "a range", "a mask of ints"}, "A": MATRICES | NONE},
     ),
-    "HalfSpace.contains": (hmlib.half_space(Z[1]).contains, {"points": Z}, {"points": SQUARES}),
+    "HalfSpace.contains": (
+        hmlib.half_space(Z[1]).contains,
+        {"points": Z},
+        {"points": SQUARES},
+    ),
     "HalfSpace.side": (hmlib.half_space(Z[1]).side, {"points": Z}, {"points": SQUARES}),
     "separation_radius": (
         geometry.separation_radius,
         {"s": [9, 9], "others": -Z},
-        {"s": ({"one row"}, "s|others"), "others": (SQUARES - {"uint64"}, "s|others"), "A": MATRICES | NONE},
+        {
+            "s": ({"one row"}, "s|others"),
+            "others": (SQUARES - {"uint64"}, "s|others"),
+            "A": MATRICES | NONE,
+        },
     ),
     "project": (
         hmlib.project,
         {"x": [0, 0], "vertices": Z},
-        {"x": ({"one row", "a range"}, "x|vertices"), "vertices": SQUARES | HUGE, "A": MATRICES | NONE},
+        {
+            "x": ({"one row", "a range"}, "x|vertices"),
+            "vertices": SQUARES | HUGE,
+            "A": MATRICES | NONE,
+        },
     ),
-    "cluster_points": (hmlib.cluster_points, {"vertices": Z}, {"vertices": CLOUD, "A": MATRICES | NONE}),
+    "cluster_points": (
+        hmlib.cluster_points,
+        {"vertices": Z},
+        {"vertices": CLOUD, "A": MATRICES | NONE},
+    ),
     "classify_exactly": (
         hmlib.classify_exactly,
         {"sequences": [A, B], "labels": [0, 1], "mode": "set"},
-        {"sequences": ({"a matrix"}, "sequences?"), "labels": {"one row", "structured", "a range"}, "mode": NOTHING},
+        {
+            "sequences": ({"a matrix"}, "sequences?"),
+            "labels": {"one row", "structured", "a range"},
+            "mode": NOTHING,
+        },
     ),
     "interpolate_exactly": (
         hmlib.interpolate_exactly,
@@ -236,7 +286,11 @@ DOORS = {
         f"ExactTransformer.{name}": (
             getattr(MACHINE, name),
             {"X": A, "temperature": 0.5},
-            {"X": SQUARES | {"five axes"}, "mask": NONE, "temperature": POSITIVE | ZERO},
+            {
+                "X": SQUARES | {"five axes"},
+                "mask": NONE,
+                "temperature": POSITIVE | ZERO,
+            },
         )
         for name in ("predict", "scores", "transform", "states")
     },
@@ -260,14 +314,26 @@ DOORS = {
         {"Z": Z, "layers": hmlib.Layer()},
         {"Z": CLOUD | {"five axes"}, "layers": EMPTY, "mask": NONE},
     ),
-    "settled": (hmlib.settled, {"Z": Z, "layer": hmlib.Layer()}, {"Z": CLOUD, "layer": NOTHING}),
-    "preprocess": (hmlib.preprocess, {"text": "good", "style": "plain"}, {"text": TEXT, "style": NOTHING}),
+    "settled": (
+        hmlib.settled,
+        {"Z": Z, "layer": hmlib.Layer()},
+        {"Z": CLOUD, "layer": NOTHING},
+    ),
+    "preprocess": (
+        hmlib.preprocess,
+        {"text": "good", "style": "plain"},
+        {"text": TEXT, "style": NOTHING},
+    ),
     "preprocess_all": (
         reviews.preprocess_all,
         {"texts": ["good"], "style": "plain", "progress": False},
         {"texts": (EMPTY, "texts?"), "style": NOTHING},
     ),
-    "load_reviews": (hmlib.load_reviews, {"source": "kaggle", "path": "x"}, {"source": NOTHING, "path": TEXT | NONE}),
+    "load_reviews": (
+        hmlib.load_reviews,
+        {"source": "kaggle", "path": "x"},
+        {"source": NOTHING, "path": TEXT | NONE},
+    ),
     "load_published": (reviews.load_published, {"path": "x"}, {"path": TEXT | NONE}),
     "Vocabulary": (
         Vocabulary,
@@ -303,7 +369,11 @@ DOORS = {
             "temperature": POSITIVE,
         },
     ),
-    "HardmaxClassifier.set_alpha": (a_model().set_alpha, {"value": 1}, {"value": (POSITIVE, "alpha")}),
+    "HardmaxClassifier.set_alpha": (
+        a_model().set_alpha,
+        {"value": 1},
+        {"value": (POSITIVE, "alpha")},
+    ),
     "HardmaxClassifier.forward": (
         MODEL,
         {"ids": IDS, "keep": IDS > 0},
@@ -361,7 +431,13 @@ DOORS = {
     "Playground, assigned": (
         assigned,
         {},
-        {"tokens": SQUARES, "alpha": POSITIVE, "A": MATRICES | NONE, "layer": {"0"}, "show": EMPTY},
+        {
+            "tokens": SQUARES,
+            "alpha": POSITIVE,
+            "A": MATRICES | NONE,
+            "layer": {"0"},
+            "show": EMPTY,
+        },
     ),
     "review_model": (
         playground.review_model,
@@ -376,7 +452,11 @@ DOORS = {
             "about": TEXT,
         },
     ),
-    "review_model_of": (playground.review_model_of, {"classifier": MODEL}, {"classifier": (NOTHING, "model")}),
+    "review_model_of": (
+        playground.review_model_of,
+        {"classifier": MODEL},
+        {"classifier": (NOTHING, "model")},
+    ),
     "load_review_model": (playground.load_review_model, {"path": "x"}, {"path": TEXT}),
     "write_review_model": (
         playground.write_review_model,
@@ -385,7 +465,9 @@ DOORS = {
     ),
     "ReviewExplorer": (ReviewExplorer, {}, {"model": NONE, "text": TEXT}),
 }
-CASES = [(door, argument) for door, (_, _, kinds) in DOORS.items() for argument in kinds]
+CASES = [
+    (door, argument) for door, (_, _, kinds) in DOORS.items() for argument in kinds
+]
 
 
 def looks(x, deep=4):
@@ -418,9 +500,14 @@ def answer(door, argument, bad):
     except Exception as error:
         *_, (frame, line) = traceback.walk_tb(error.__traceback__)
         file, wrong = frame.f_code.co_filename, ""
-        if not (file.startswith(PACKAGE) and linecache.getline(file, line).lstrip().startswith("raise")):
+        if not (
+            file.startswith(PACKAGE)
+            and linecache.getline(file, line).lstrip().startswith("raise")
+        ):
             wrong = f"raised by {file}:{line}"
-        elif not isinstance(error, ValueError | TypeError) or not re.search(rf"\b({name})\b", str(error)):
+        elif not isinstance(error, ValueError | TypeError) or not re.search(
+            rf"\b({name})\b", str(error)
+        ):
             wrong = f"{type(error).__name__}, and {name} is not named"
         wrong = wrong and f"{wrong}: {error}"
     took = time.process_time() - began
@@ -436,7 +523,9 @@ def warm():
     trained(ids=IDS, labels=LABELS)
 
 
-@pytest.mark.parametrize("door, argument", CASES, ids=[f"{door}, {argument}" for door, argument in CASES])
+@pytest.mark.parametrize(
+    "door, argument", CASES, ids=[f"{door}, {argument}" for door, argument in CASES]
+)
 def test_it_is_refused_in_our_words_or_taken(door, argument, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("HMLIB_DATA", raising=False)
@@ -444,11 +533,17 @@ def test_it_is_refused_in_our_words_or_taken(door, argument, tmp_path, monkeypat
     kinds = DOORS[door][2][argument]
     legal, wrong = kinds[0] if isinstance(kinds, tuple) else kinds, {}
     for bad in BAD:
-        if (door, argument, bad) in SKIP or (legal is FUNCTION and bad in FUNCTION - NONE):
+        if (door, argument, bad) in SKIP or (
+            legal is FUNCTION and bad in FUNCTION - NONE
+        ):
             continue
         said = answer(door, argument, bad)
         if said or (said is None) != (bad in legal):
-            wrong[bad] = said or ("taken, but it should be refused" if said is None else "refused, but it is legal")
+            wrong[bad] = said or (
+                "taken, but it should be refused"
+                if said is None
+                else "refused, but it is legal"
+            )
     assert not wrong
 
 
@@ -456,15 +551,24 @@ def test_the_table_is_complete():
     """Every public name has a row; the rest are results, whose methods have rows."""
     results = {"Limit", "Trajectory", "ExactTransformer", "Vocabulary"}
     public = {*hmlib.__all__, *itertools.chain(*hmlib.LATER.values())}
-    assert len(BAD) >= 30 and {door.split(".")[0].split(",")[0] for door in DOORS} >= public
+    assert (
+        len(BAD) >= 30
+        and {door.split(".")[0].split(",")[0] for door in DOORS} >= public
+    )
     assert results <= public
     for door, (call, _, kinds) in DOORS.items():
-        known = set(inspect.signature(call.forward if door.endswith("forward") else call).parameters)
+        known = set(
+            inspect.signature(
+                call.forward if door.endswith("forward") else call
+            ).parameters
+        )
         open_ones = {"progress"} if door == "preprocess_all" else set()
         if known not in ({"dials"}, {"values"}, {"options"}):
             assert known - open_ones == set(kinds), door
     options = set(inspect.signature(train).parameters) - {"model"}
-    assert options == set(DOORS["train"][2]) and set(hmlib.Layer.__dataclass_fields__) == set(DOORS["Layer"][2])
+    assert options == set(DOORS["train"][2]) and set(
+        hmlib.Layer.__dataclass_fields__
+    ) == set(DOORS["Layer"][2])
 
 
 # Numbers at their word
@@ -480,27 +584,54 @@ BIG = [[2**53, 0], [2**53 + 1, 0]]  # as floats they would be equal
         np.array(BIG, np.uint64),
         np.array(BIG, np.longdouble),
         torch.tensor(BIG),
-        [[2**53, 0.0], [2**53 + 1, 0.0]],  # NumPy would round the whole number, for the sake of the floats beside it
+        [
+            [2**53, 0.0],
+            [2**53 + 1, 0.0],
+        ],  # NumPy would round the whole number, for the sake of the floats beside it
         [np.array([2**53, 0]), np.array([2**53 + 1, 0.0], np.longdouble)],
         [[Fraction(2**53), 0], [Fraction(2**53 + 1), 0]],
         pd.DataFrame(BIG),
     ],
-    ids=["ints", "int64", "uint64", "longdouble", "tensor", "among floats", "rows", "fractions", "table"],
+    ids=[
+        "ints",
+        "int64",
+        "uint64",
+        "longdouble",
+        "tensor",
+        "among floats",
+        "rows",
+        "fractions",
+        "table",
+    ],
 )
 def test_whole_numbers_are_not_rounded(cloud):
     end = hmlib.limit(cloud, 1)
-    assert end.leaders.tolist() == [1] and end.certified and end.tokens.tolist() == [[2**53 + 1, 0]] * 2
+    assert (
+        end.leaders.tolist() == [1]
+        and end.certified
+        and end.tokens.tolist() == [[2**53 + 1, 0]] * 2
+    )
     assert hmlib.attention_sets(cloud).tolist() == [[False, True]] * 2
 
 
-@pytest.mark.parametrize("number", [2**53, -(2**53), 2**53 + 2, 2**60, 2.0**70, 1e300, 5e-324, np.float32(0.1)])
+@pytest.mark.parametrize(
+    "number",
+    [2**53, -(2**53), 2**53 + 2, 2**60, 2.0**70, 1e300, 5e-324, np.float32(0.1)],
+)
 def test_what_a_float_holds_is_a_float(number):
-    for X in ([[number, 1]], np.array([[number, 1]]), np.array([[number, 1]], np.longdouble)):
+    for X in (
+        [[number, 1]],
+        np.array([[number, 1]]),
+        np.array([[number, 1]], np.longdouble),
+    ):
         taken = inputs.cloud(X)
         assert taken.dtype == float and taken[0, 0] == number
 
 
-@pytest.mark.parametrize("number", [2**53 + 1, 2**63 + 1, 10**400, np.longdouble("0.1"), np.longdouble("1e-4000")])
+@pytest.mark.parametrize(
+    "number",
+    [2**53 + 1, 2**63 + 1, 10**400, np.longdouble("0.1"), np.longdouble("1e-4000")],
+)
 def test_what_no_float_holds_is_a_fraction(number):
     for X in ([[number, 1]], objects([[number, 1]])):
         taken = inputs.cloud(X)
@@ -512,7 +643,9 @@ def test_what_no_float_holds_is_a_fraction(number):
 def test_floats_of_any_size_among_fractions(kind):
     """`Fraction` itself takes those of 64 bits alone."""
     X = objects([[kind(0.1), Fraction(1, 3)]])
-    assert inputs.cloud(X).tolist() == [[Fraction(*kind(0.1).as_integer_ratio()), Fraction(1, 3)]]
+    assert inputs.cloud(X).tolist() == [
+        [Fraction(*kind(0.1).as_integer_ratio()), Fraction(1, 3)]
+    ]
 
 
 # No silent wrong answer, and no NaN
@@ -525,21 +658,35 @@ def test_a_tiny_temperature_is_hardmax(temperature):
     machine = hmlib.classify_exactly(X, "abc")
     assert [machine.predict(x, temperature=temperature) for x in X] == list("abc")
     tokens = np.array(A)
-    assert (machine.transform(tokens, temperature=temperature) == machine.transform(tokens)).all()
+    assert (
+        machine.transform(tokens, temperature=temperature) == machine.transform(tokens)
+    ).all()
     in_torch = machine.to_torch()(torch.tensor(tokens)[None], temperature=temperature)
     assert (in_torch[0].detach().numpy() == machine.transform(tokens)).all()
-    assert (hmlib.vary(Z, hmlib.Layer(temperature=temperature)) == hmlib.vary(Z, hmlib.Layer())).all()
+    assert (
+        hmlib.vary(Z, hmlib.Layer(temperature=temperature))
+        == hmlib.vary(Z, hmlib.Layer())
+    ).all()
 
 
 @pytest.mark.parametrize("power", [-700, -300, 300, 500])
 @pytest.mark.parametrize(
-    "dials", [{"temperature": 1.0}, {"tolerance": 1.0}, {"normalise": "rms"}, {"normalise": "layer"}]
+    "dials",
+    [
+        {"temperature": 1.0},
+        {"tolerance": 1.0},
+        {"normalise": "rms"},
+        {"normalise": "layer"},
+    ],
 )
 @pytest.mark.parametrize("M", [None, np.array([[2.0, 1], [0, 1]])])
 def test_layers_at_the_ends_of_the_floats(power, dials, M):
     """The same tokens on another scale, with temperature and tolerance on it as far as floats go, move alike."""
     scale, scores = 2.0**power, math.ldexp(1, max(-1074, min(2 * power, 1000)))
-    moved = {name: value * scores if not isinstance(value, str) else value for name, value in dials.items()}
+    moved = {
+        name: value * scores if not isinstance(value, str) else value
+        for name, value in dials.items()
+    }
     got = hmlib.vary(Z * scale, hmlib.Layer(A=M, **moved))[1]
     want = hmlib.vary(Z, hmlib.Layer(A=M, **dials))[1]
     if "normalise" in dials:
@@ -559,7 +706,9 @@ def test_what_leaves_the_range_of_floats_is_said():
         hmlib.half_space([1e200, 0])
     with pytest.raises(ValueError, match="<A s, s - w> leaves the range of floats"):
         geometry.separation_radius([1e200, 0], [[1, 1]])
-    with pytest.raises(ValueError, match="X, on its way through the blocks, leaves the range of floats"):
+    with pytest.raises(
+        ValueError, match="X, on its way through the blocks, leaves the range of floats"
+    ):
         MACHINE.predict([[-1e301, 1e301]], temperature=1e-9)
     with pytest.raises(ValueError, match="A is too large for float64"):
         hmlib.step(Z, 1, [[10**400, 0], [0, 1]])
@@ -570,11 +719,16 @@ def test_a_function_of_the_user_changes_nothing():
         X[:] = 0
         return X
 
-    assert (hmlib.vary(Z, hmlib.Layer(feed_forward=clear)) == hmlib.vary(Z, hmlib.Layer())).all()
+    assert (
+        hmlib.vary(Z, hmlib.Layer(feed_forward=clear)) == hmlib.vary(Z, hmlib.Layer())
+    ).all()
 
 
 def test_a_vocabulary_of_another_model():
-    with pytest.raises(ValueError, match="vocabulary has 3 rows, padding included: expected 4, those of the model"):
+    with pytest.raises(
+        ValueError,
+        match="vocabulary has 3 rows, padding included: expected 4, those of the model",
+    ):
         explain(MODEL, ["good"], Vocabulary([["good", "bad"]]))
 
 
@@ -582,21 +736,32 @@ def test_a_vocabulary_of_another_model():
 
 
 def test_memory_is_asked_for_first(monkeypatch):
-    with pytest.raises(ValueError, match=r"vary would take 4\.5 GB, .*\(6, 10000, 10000\).*Pass fewer tokens"):
+    with pytest.raises(
+        ValueError,
+        match=r"vary would take 4\.5 GB, .*\(6, 10000, 10000\).*Pass fewer tokens",
+    ):
         hmlib.vary(np.zeros((10**4, 2)), hmlib.Layer(temperature=1))
-    with pytest.raises(ValueError, match=r"rows x dim would take 14\.9 GB, as an array of shape \(1000000000, 4\)"):
+    with pytest.raises(
+        ValueError,
+        match=r"rows x dim would take 14\.9 GB, as an array of shape \(1000000000, 4\)",
+    ):
         HardmaxClassifier(10**9, 4)
     with pytest.raises(ValueError, match="Pass a shorter one"):
         Vocabulary([WORDS]).encode(WORDS, 10**9)
     monkeypatch.setattr(inputs, "MOST_BYTES", 2 * Z.nbytes)
     assert len(hmlib.vary(Z, hmlib.Layer())) == 2
-    with pytest.raises(ValueError, match=r"vary would take .* Go through fewer layers at a time"):
+    with pytest.raises(
+        ValueError, match=r"vary would take .* Go through fewer layers at a time"
+    ):
         hmlib.vary(Z, [hmlib.Layer()] * 2)
 
 
 @pytest.mark.parametrize(
     "call",
-    [lambda: hmlib.attention_sets(np.ones((100, 2))), lambda: hmlib.simulate(np.ones((10, 2)), 1, 100)],
+    [
+        lambda: hmlib.attention_sets(np.ones((100, 2))),
+        lambda: hmlib.simulate(np.ones((10, 2)), 1, 100),
+    ],
     ids=["attention_sets", "simulate"],
 )
 def test_attention_asks_for_memory_first(call, monkeypatch):
@@ -611,9 +776,14 @@ def test_attention_asks_for_memory_first(call, monkeypatch):
 def test_a_loss_that_is_not_finite_is_no_result():
     model = a_model()
     before = {name: value.clone() for name, value in model.state_dict().items()}
-    with pytest.raises(ValueError, match=r"epoch 1: the loss is .*, or weights are not finite. Take a smaller rate."):
+    with pytest.raises(
+        ValueError,
+        match=r"epoch 1: the loss is .*, or weights are not finite. Take a smaller rate.",
+    ):
         train(model, IDS, LABELS, rate=1e38, epochs=3, progress=False)
-    assert all((value == before[name]).all() for name, value in model.state_dict().items())
+    assert all(
+        (value == before[name]).all() for name, value in model.state_dict().items()
+    )
 
 
 @pytest.mark.parametrize("threads, inside", [(1, 1), (2, 2), (None, 3)])
@@ -624,7 +794,9 @@ def test_threads_are_given_back(threads, inside):
         measure = lambda model, number: seen.append(torch.get_num_threads()) or {}  # noqa: E731
         trained(ids=IDS, labels=LABELS, measure=measure, threads=threads)
         assert seen == [inside] and torch.get_num_threads() == 3
-        with pytest.raises(ValueError, match="what measure returns is of type int: expected a dict"):
+        with pytest.raises(
+            ValueError, match="what measure returns is of type int: expected a dict"
+        ):
             trained(ids=IDS, labels=LABELS, measure=lambda model, number: 3)
         assert torch.get_num_threads() == 3
     finally:
@@ -638,10 +810,18 @@ def test_the_playground_takes_what_functions_take():
     M = np.array([[2, 1], [1, 2]])
     fractions = [[Fraction(1, 2), 1], [2, 0]]
     for tokens in (Z, Z.astype(np.float32), torch.tensor(Z), fractions):
-        play = Playground(tokens=tokens, A=M, alpha=Fraction(1, 2), layer=np.int64(3), show=("K",))
-        assert play.tokens == np.asarray(tokens).astype(float).tolist() and M.tolist() == play.A
+        play = Playground(
+            tokens=tokens, A=M, alpha=Fraction(1, 2), layer=np.int64(3), show=("K",)
+        )
+        assert (
+            play.tokens == np.asarray(tokens).astype(float).tolist()
+            and M.tolist() == play.A
+        )
         assert (play.alpha, play.layer, play.show) == (0.5, 3, ["K"])
-        assert all(type(x) is float for x in [*play.tokens[0], *play.A[0], play.alpha]) and type(play.layer) is int
+        assert (
+            all(type(x) is float for x in [*play.tokens[0], *play.A[0], play.alpha])
+            and type(play.layer) is int
+        )
     play.tokens, play.A = Z[:2], None
     assert play.tokens == Z[:2].tolist() and play.A is None
     with pytest.raises(ValueError, match="A is not symmetric"):
@@ -650,9 +830,16 @@ def test_the_playground_takes_what_functions_take():
 
 
 def stored(folder, tensors=None, **about):
-    weights = {"embedding": np.ones((3, 2)), "alpha": np.array(1.0), "weight": np.ones(2), "bias": np.array(0.0)}
+    weights = {
+        "embedding": np.ones((3, 2)),
+        "alpha": np.array(1.0),
+        "weight": np.ones(2),
+        "bias": np.array(0.0),
+    }
     safetensors.numpy.save_file(weights | (tensors or {}), folder / "model.safetensors")
-    (folder / "model.json").write_text(json.dumps({"words": ["<PAD>", "a", "b"], "depth": 2} | about))
+    (folder / "model.json").write_text(
+        json.dumps({"words": ["<PAD>", "a", "b"], "depth": 2} | about)
+    )
     return folder / "model.safetensors"
 
 
@@ -666,14 +853,26 @@ def test_a_stored_model_is_read(tmp_path):
         (lambda f: stored(f, {"bias": np.array(math.nan)}), "bias has NaN"),
         (lambda f: stored(f, {"bias": np.ones(3)}), ""),
         (lambda f: stored(f, {"embedding": np.ones((3, 3))}), "embedding has shape"),
-        (lambda f: stored(f, {"embedding": np.full((3, 2), 1e300)}), "embedding, as float32, leaves the range"),
+        (
+            lambda f: stored(f, {"embedding": np.full((3, 2), 1e300)}),
+            "embedding, as float32, leaves the range",
+        ),
         (lambda f: stored(f, {"alpha": np.array(-1.0)}), "alpha is -1.0"),
-        (lambda f: stored(f, depth=10**9), "depth is 1000000000: expected a whole number from 0 to 1000"),
+        (
+            lambda f: stored(f, depth=10**9),
+            "depth is 1000000000: expected a whole number from 0 to 1000",
+        ),
         (lambda f: stored(f, depth="2"), "depth is '2'"),
         (lambda f: stored(f, words=3), ""),
         (lambda f: stored(f, words="abc"), "words is a str"),
-        (lambda f: stored(f, words=["<PAD>", "a", None]), "words holds something of type NoneType"),
-        (lambda f: stored(f, words=["<PAD>", "a"]), "1 words for the 2 rows of embedding"),
+        (
+            lambda f: stored(f, words=["<PAD>", "a", None]),
+            "words holds something of type NoneType",
+        ),
+        (
+            lambda f: stored(f, words=["<PAD>", "a"]),
+            "1 words for the 2 rows of embedding",
+        ),
         (lambda f: (f / "model.json").write_text("[]"), ""),
         (lambda f: (f / "model.json").write_text("{}"), "'words'"),
         (lambda f: (f / "model.json").write_text("{"), ""),
@@ -681,14 +880,27 @@ def test_a_stored_model_is_read(tmp_path):
         (lambda f: (f / "model.json").write_bytes(b"\xff\x00"), ""),
         (lambda f: (f / "model.safetensors").write_bytes(b""), ""),
         (lambda f: (f / "model.safetensors").write_bytes(b"\xff" * 99), ""),
-        (lambda f: (f / "model.safetensors").write_bytes((f / "model.safetensors").read_bytes()[:-8]), ""),
-        (lambda f: safetensors.numpy.save_file({"x": np.ones(2)}, f / "model.safetensors"), "'alpha'"),
+        (
+            lambda f: (f / "model.safetensors").write_bytes(
+                (f / "model.safetensors").read_bytes()[:-8]
+            ),
+            "",
+        ),
+        (
+            lambda f: safetensors.numpy.save_file(
+                {"x": np.ones(2)}, f / "model.safetensors"
+            ),
+            "'alpha'",
+        ),
     ],
 )
 def test_a_damaged_model_is_refused(change, message, tmp_path):
     file = stored(tmp_path)
     change(tmp_path)
-    with pytest.raises(ValueError, match=r"model\.safetensors, or the \.json beside it, is damaged.*" + message):
+    with pytest.raises(
+        ValueError,
+        match=r"model\.safetensors, or the \.json beside it, is damaged.*" + message,
+    ):
         playground.load_review_model(file)
 
 
@@ -704,7 +916,9 @@ for name in {missing!r}:
 
 def without(missing, code):
     run = subprocess.run(
-        [sys.executable, "-c", WITHOUT.format(missing=missing, code=code)], capture_output=True, text=True
+        [sys.executable, "-c", WITHOUT.format(missing=missing, code=code)],
+        capture_output=True,
+        text=True,
     )
     return run.stdout, run.stderr
 
@@ -720,9 +934,21 @@ def test_everything_is_imported_without_extras():
     "missing, code, extra",
     [
         ("torch", "from hmlib import train", "torch"),
-        ("safetensors", "from hmlib import files; files.write_sealed('x', {}, {})", "torch"),
-        ("torch", "import hmlib; hmlib.classify_exactly([[[0, 1]]], [0]).to_torch()", "torch"),
-        ("safetensors", "from hmlib import playground; playground.load_review_model('x')", "torch"),
+        (
+            "safetensors",
+            "from hmlib import files; files.write_sealed('x', {}, {})",
+            "torch",
+        ),
+        (
+            "torch",
+            "import hmlib; hmlib.classify_exactly([[[0, 1]]], [0]).to_torch()",
+            "torch",
+        ),
+        (
+            "safetensors",
+            "from hmlib import playground; playground.load_review_model('x')",
+            "torch",
+        ),
         ("anywidget", "from hmlib import Playground", "book"),
         ("ipywidgets", "from hmlib import ReviewExplorer", "book"),
         ("matplotlib", "from hmlib import figures", "book"),
@@ -731,6 +957,10 @@ def test_everything_is_imported_without_extras():
 def test_an_extra_that_is_missing_is_named(missing, code, extra):
     _, err = without([missing], code)
     last = err.strip().splitlines()[-1]
-    assert re.match(rf"ModuleNotFoundError: .*'{missing}[.\w]*'.* hmlib\[{extra}\]", last)
-    project = tomllib.loads((Path(PACKAGE).parent / "pyproject.toml").read_text())["project"]
+    assert re.match(
+        rf"ModuleNotFoundError: .*'{missing}[.\w]*'.* hmlib\[{extra}\]", last
+    )
+    project = tomllib.loads((Path(PACKAGE).parent / "pyproject.toml").read_text())[
+        "project"
+    ]
     assert any(missing in need for need in project["optional-dependencies"][extra])

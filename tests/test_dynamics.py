@@ -36,22 +36,33 @@ def test_the_formula_on_floats(model, alpha):
     after = step(Z, float(alpha), A)
     assert after.dtype == float
     np.testing.assert_allclose(
-        after, np.array(oracle.step(Z, float(alpha), A), float), rtol=0, atol=1e-14 * abs(Z).max()
+        after,
+        np.array(oracle.step(Z, float(alpha), A), float),
+        rtol=0,
+        atol=1e-14 * abs(Z).max(),
     )
 
 
 @given(st.data())
 def test_a_batch_with_padding_is_its_clouds_one_by_one(data):
     d, n = data.draw(st.integers(1, 3)), data.draw(st.integers(1, 5))
-    batch = np.array(data.draw(st.lists(FRACTIONS, min_size=2 * n * d, max_size=2 * n * d)), object).reshape(2, n, d)
-    mask = np.array(data.draw(st.lists(st.booleans(), min_size=2 * n, max_size=2 * n))).reshape(2, n)
+    batch = np.array(
+        data.draw(st.lists(FRACTIONS, min_size=2 * n * d, max_size=2 * n * d)), object
+    ).reshape(2, n, d)
+    mask = np.array(
+        data.draw(st.lists(st.booleans(), min_size=2 * n, max_size=2 * n))
+    ).reshape(2, n)
     mask[:, 0] = True
     A, alpha = data.draw(definite(d)), data.draw(ALPHAS)
     after = step(batch, alpha, A, mask=mask)
-    assert after.tolist() == [oracle.step(Z, alpha, A, real) for Z, real in zip(batch, mask, strict=True)]
+    assert after.tolist() == [
+        oracle.step(Z, alpha, A, real) for Z, real in zip(batch, mask, strict=True)
+    ]
     path = simulate(batch, alpha, 3, A, mask=mask)
     assert path.tokens.shape == (4, 2, n, d) and (path.tokens[1] == after).all()
-    single = [simulate(Z[real], alpha, 3, A) for Z, real in zip(batch, mask, strict=True)]
+    single = [
+        simulate(Z[real], alpha, 3, A) for Z, real in zip(batch, mask, strict=True)
+    ]
     for b, (one, real) in enumerate(zip(single, mask, strict=True)):
         assert (path.tokens[:, b, real] == one.tokens).all()
         assert (np.nonzero(real)[0][one.leaders(3)] == path.leaders(3)[b]).all()
@@ -87,7 +98,9 @@ def test_equal_tokens_stay_equal_to_the_last_bit(model, alpha, random):
         assert (path[:, twice == i] == path[:, twice == i][:, :1]).all()
 
 
-@given(models(numbers=st.one_of(SMALL, FLOATS)), ALPHAS, st.randoms(use_true_random=False))
+@given(
+    models(numbers=st.one_of(SMALL, FLOATS)), ALPHAS, st.randoms(use_true_random=False)
+)
 def test_permutations_to_the_last_bit(model, alpha, random):
     Z, A = model[0].astype(float), model[1]
     p = np.array(random.sample(range(len(Z)), len(Z)))
@@ -103,7 +116,10 @@ def test_a_zero_token_follows_everybody_and_jumps_to_the_edge():
     path = simulate([[0, 0], [1, 0], [0, 1]], 1, 40)
     assert path.attention_sets(0)[0].all()
     assert path.tokens[1, 0].tolist() == [1 / 6, 1 / 6]
-    assert path.tokens[-1, 0].round(9).tolist() == [0.5, 0.5]  # the projection of 0 on the edge
+    assert path.tokens[-1, 0].round(9).tolist() == [
+        0.5,
+        0.5,
+    ]  # the projection of 0 on the edge
 
 
 def test_a_zero_token_may_stay_for_ever():
@@ -118,7 +134,11 @@ def test_the_emerging_leader():
     path = simulate(EMERGING, Fraction(1, 2), 8)
     assert path.leaders(0).tolist() == [0, 2]
     assert path.leaders(1).tolist() == [0, 1, 2] == path.leaders(8).tolist()
-    assert path.tokens[1, 1].tolist() == [Fraction(-1, 18), Fraction(5, 36)] == path.tokens[8, 1].tolist()
+    assert (
+        path.tokens[1, 1].tolist()
+        == [Fraction(-1, 18), Fraction(5, 36)]
+        == path.tokens[8, 1].tolist()
+    )
 
 
 @given(models(nonzero=True, most=6), ALPHAS)
@@ -146,7 +166,9 @@ def test_orthogonal_maps(model, alpha, data):
     """Turn the tokens (a rational Cayley transform) and A with them: everything turns along."""
     Z, A = model
     d = Z.shape[1]
-    K = np.array(data.draw(st.lists(SMALL, min_size=d * d, max_size=d * d)), dtype=object).reshape(d, d)
+    K = np.array(
+        data.draw(st.lists(SMALL, min_size=d * d, max_size=d * d)), dtype=object
+    ).reshape(d, d)
     Q = cayley(K - K.T)
     assert (np.eye(d, dtype=int) == Q @ Q.T).all()
     turned = None if A is None else Q @ A @ Q.T
@@ -168,7 +190,11 @@ def cayley(K):
     return M[:, d:].T
 
 
-@given(models(numbers=FRACTIONS), ALPHAS, st.fractions(Fraction(1, 9), 9, max_denominator=9))
+@given(
+    models(numbers=FRACTIONS),
+    ALPHAS,
+    st.fractions(Fraction(1, 9), 9, max_denominator=9),
+)
 def test_positive_scaling(model, alpha, factor):
     Z, A = model
     assert (step(factor * Z, alpha, A) == factor * step(Z, alpha, A)).all()
@@ -178,8 +204,12 @@ def test_positive_scaling(model, alpha, factor):
 def test_the_reduction_to_the_identity(Z, alpha, data):
     """A = R^T R: the tokens R z follow the model with A = I."""
     d = Z.shape[1]
-    R = np.array(data.draw(st.lists(SMALL, min_size=d * d, max_size=d * d)), dtype=object).reshape(d, d)
-    R = np.triu(R, 1) + np.diag(data.draw(st.lists(st.integers(1, 3), min_size=d, max_size=d)))
+    R = np.array(
+        data.draw(st.lists(SMALL, min_size=d * d, max_size=d * d)), dtype=object
+    ).reshape(d, d)
+    R = np.triu(R, 1) + np.diag(
+        data.draw(st.lists(st.integers(1, 3), min_size=d, max_size=d))
+    )
     assert (attention_sets(Z @ R.T) == attention_sets(Z, R.T @ R)).all()
     assert (step(Z @ R.T, alpha) == step(Z, alpha, R.T @ R) @ R.T).all()
 
@@ -227,7 +257,9 @@ def test_no_collisions(model, alpha):
     Z, A = model
     after = step(Z, alpha, A)
     for i in range(len(Z)):
-        assert ((1 + alpha) ** 2 * square(after - after[i], A) >= square(Z - Z[i], A)).all()
+        assert (
+            (1 + alpha) ** 2 * square(after - after[i], A) >= square(Z - Z[i], A)
+        ).all()
 
 
 @given(models(numbers=FRACTIONS, distinct=True, most=6), ALPHAS)
@@ -235,7 +267,9 @@ def test_leaders_are_frozen(model, alpha):
     """A5: a token that follows itself alone does so for ever, and stands still."""
     Z, A = model
     path = simulate(Z, alpha, 4, A)
-    alone = [C.diagonal() & (C.sum(-1) == 1) for C in map(path.attention_sets, range(5))]
+    alone = [
+        C.diagonal() & (C.sum(-1) == 1) for C in map(path.attention_sets, range(5))
+    ]
     for k in range(4):
         assert (alone[k] <= alone[k + 1]).all()
         assert (path.tokens[k + 1][alone[k]] == path.tokens[k][alone[k]]).all()
@@ -266,9 +300,13 @@ def test_one_layer_solves_the_linear_problem(model, alpha, seed):
     after = step(Z, alpha, A)
     m = Z + (1 + alpha) / alpha * (after - Z)
     gradient = Z if A is None else Z @ A
-    weights = np.random.default_rng(seed).integers(0, 9, size=(40, len(Z))).astype(object)
+    weights = (
+        np.random.default_rng(seed).integers(0, 9, size=(40, len(Z))).astype(object)
+    )
     weights[:, 0] += 1
     hull = (weights @ Z) / weights.sum(1)[:, None] * Fraction(1)
     reached = (gradient * m).sum(-1)
-    assert (reached == (gradient @ Z.T).max(-1)).all() and (reached >= (gradient @ hull.T).max(-1)).all()
+    assert (reached == (gradient @ Z.T).max(-1)).all() and (
+        reached >= (gradient @ hull.T).max(-1)
+    ).all()
     assert (square(after, A) >= square(Z, A)).all()

@@ -28,14 +28,25 @@ def by_hand(blocks, X):
     for B in blocks:
         fed = []
         for x in tokens:
-            hidden = [max(0, u + b) for u, b in zip(times(B.U, x), B.b.tolist(), strict=True)]
-            fed.append([B.eta * a + w for a, w in zip(x, times(B.W, hidden), strict=True)])
+            hidden = [
+                max(0, u + b) for u, b in zip(times(B.U, x), B.b.tolist(), strict=True)
+            ]
+            fed.append(
+                [B.eta * a + w for a, w in zip(x, times(B.W, hidden), strict=True)]
+            )
         tokens = []
         for x in fed:
-            scores = [sum(q * k for q, k in zip(times(B.Q, x), times(B.K, y), strict=True)) for y in fed]
+            scores = [
+                sum(q * k for q, k in zip(times(B.Q, x), times(B.K, y), strict=True))
+                for y in fed
+            ]
             followed = [y for y, s in zip(fed, scores, strict=True) if s == max(scores)]
-            mean = [sum(c) / Fraction(len(followed)) for c in zip(*followed, strict=True)]
-            tokens.append([B.rho * a + v for a, v in zip(x, times(B.V, mean), strict=True)])
+            mean = [
+                sum(c) / Fraction(len(followed)) for c in zip(*followed, strict=True)
+            ]
+            tokens.append(
+                [B.rho * a + v for a, v in zip(x, times(B.V, mean), strict=True)]
+            )
     return tokens
 
 
@@ -45,7 +56,11 @@ def rational(X):
 
 def key(X, mode):
     rows = [tuple(x) for x in X]
-    return frozenset((x, Fraction(rows.count(x), len(rows))) for x in rows) if mode == "measure" else frozenset(rows)
+    return (
+        frozenset((x, Fraction(rows.count(x), len(rows))) for x in rows)
+        if mode == "measure"
+        else frozenset(rows)
+    )
 
 
 # Families of sequences that are hard in different ways
@@ -55,39 +70,62 @@ def family(name, N, d=3, seed=0, longest=50):
     rng = np.random.default_rng([N, d, seed])
     words = rng.normal(size=(max(N, 12), d)).round(4)
     if name == "random":
-        return [rng.normal(size=(n, d)).round(4) for n in rng.integers(1, longest + 1, N)]
+        return [
+            rng.normal(size=(n, d)).round(4) for n in rng.integers(1, longest + 1, N)
+        ]
     if name == "vocabulary":  # many subsets of twelve words
         some = [c for k in range(1, 6) for c in combinations(range(12), k)]
         return [words[list(some[i])] for i in rng.choice(len(some), N, replace=False)]
     if name == "nested":  # {1}, {1, 2}, {1, 2, 3}, ...
         return [words[: k + 1] for k in range(N)]
-    if name == "extremes":  # all share the tokens that are farthest out, in every direction
+    if (
+        name == "extremes"
+    ):  # all share the tokens that are farthest out, in every direction
         far = np.vstack([np.eye(d), -np.eye(d)]) * 50
-        return [np.vstack([far, rng.normal(size=(n, d)).round(4)]) for n in rng.integers(1, 20, N)]
+        return [
+            np.vstack([far, rng.normal(size=(n, d)).round(4)])
+            for n in rng.integers(1, 20, N)
+        ]
     if name == "balanced":  # all have the mean 0, in every direction
-        return [np.vstack([x, -x]) for x in (rng.normal(size=(n, d)).round(4) for n in rng.integers(1, 6, N))]
-    return [words[[0] * k + [1]] for k in range(1, N + 1)]  # "multiplicities": the same two tokens
+        return [
+            np.vstack([x, -x])
+            for x in (rng.normal(size=(n, d)).round(4) for n in rng.integers(1, 6, N))
+        ]
+    return [
+        words[[0] * k + [1]] for k in range(1, N + 1)
+    ]  # "multiplicities": the same two tokens
 
 
-CASES = [(name, mode) for name in ("random", "vocabulary", "nested", "extremes") for mode in ("set", "measure")]
+CASES = [
+    (name, mode)
+    for name in ("random", "vocabulary", "nested", "extremes")
+    for mode in ("set", "measure")
+]
 CASES += [("multiplicities", "measure"), ("balanced", "measure")]
 
 
 def labelled(name, N, d=3, classes=3, seed=0, **more):
-    return family(name, N, d, seed, **more), np.random.default_rng(seed).integers(0, classes, N).tolist()
+    return family(name, N, d, seed, **more), np.random.default_rng(seed).integers(
+        0, classes, N
+    ).tolist()
 
 
 # The theorem
 
 
-@pytest.mark.parametrize("N, d, classes", [(1, 2, 2), (2, 2, 2), (5, 10, 5), (50, 5, 4), (200, 10, 5)])
+@pytest.mark.parametrize(
+    "N, d, classes", [(1, 2, 2), (2, 2, 2), (5, 10, 5), (50, 5, 4), (200, 10, 5)]
+)
 @pytest.mark.parametrize("name, mode", CASES)
 def test_all_are_classified_within_the_bounds(name, mode, N, d, classes):
     for seed in range(MANY):
         sequences, labels = labelled(name, N, d, classes, seed)
         machine = classify_exactly(sequences, labels, mode)
         assert len(machine.blocks) <= 2 * N - 1
-        assert machine.n_parameters <= 16 * N * d + 9 * N and machine.n_nonzero <= 3 * d + 21 * N
+        assert (
+            machine.n_parameters <= 16 * N * d + 9 * N
+            and machine.n_nonzero <= 3 * d + 21 * N
+        )
         assert machine.predict(*padded(sequences)) == labels and machine.error < 1e-3
         rng = np.random.default_rng(seed)
         shuffled = [rng.permutation(np.repeat(X, 2, axis=0)) for X in sequences]
@@ -103,11 +141,17 @@ def test_on_fractions_without_any_error(name, mode):
     for X, label in zip(sequences, labels, strict=True):
         end = machine.transform(X[::-1])
         assert all(type(x) is Fraction for x in end.flat)
-        assert (end[:, 1] == machine.classes.index(label)).all() and machine.predict(X) == label
+        assert (end[:, 1] == machine.classes.index(label)).all() and machine.predict(
+            X
+        ) == label
 
 
 tokens = st.tuples(st.integers(-2, 2), st.integers(-2, 2))
-problems = st.lists(st.tuples(st.lists(tokens, min_size=1, max_size=6), st.integers(0, 2)), min_size=1, max_size=7)
+problems = st.lists(
+    st.tuples(st.lists(tokens, min_size=1, max_size=6), st.integers(0, 2)),
+    min_size=1,
+    max_size=7,
+)
 
 
 @settings(max_examples=150)
@@ -116,9 +160,15 @@ def test_whatever_differs_is_classified(problem, mode):
     """Exactly those problems are refused that give two labels to one set, or to one measure."""
     sequences, labels = [fractions(X) for X, _ in problem], [y for _, y in problem]
     keys = [key(X, mode) for X in sequences]
-    wrong = [(i, j) for i, j in combinations(range(len(keys)), 2) if keys[i] == keys[j] and labels[i] != labels[j]]
+    wrong = [
+        (i, j)
+        for i, j in combinations(range(len(keys)), 2)
+        if keys[i] == keys[j] and labels[i] != labels[j]
+    ]
     if wrong:
-        with pytest.raises(ValueError, match="have different labels but hold") as refused:
+        with pytest.raises(
+            ValueError, match="have different labels but hold"
+        ) as refused:
             classify_exactly(sequences, labels, mode)
         assert tuple(map(int, re.findall(r"\d+", str(refused.value))[:2])) in wrong
         return
@@ -144,7 +194,10 @@ def test_all_subsets_of_six_words():
     words = np.random.default_rng(0).normal(size=(6, 2))
     subsets = [words[list(c)] for k in range(1, 7) for c in combinations(range(6), k)]
     machine = classify_exactly(subsets, range(63))
-    assert machine.predict(*padded(subsets)) == list(range(63)) and len(machine.blocks) <= 125
+    assert (
+        machine.predict(*padded(subsets)) == list(range(63))
+        and len(machine.blocks) <= 125
+    )
 
 
 def test_the_bound_is_attained():
@@ -158,9 +211,15 @@ def test_the_bound_is_attained():
 def test_two_sequences_take_two_blocks():
     """So 2 N - 1 is what this construction needs, not what is possible: fold and collapse in one block, then one ramp."""
     p, q = np.array([[1, 0]]), np.array([[0, 1]])
-    U, W = np.array([[1, 0], [1, 0], [-1, 0]]), np.array([[1, 0, 0], [0, -1, -1]])  # x + 1 and -|x - 1|
+    U, W = (
+        np.array([[1, 0], [1, 0], [-1, 0]]),
+        np.array([[1, 0, 0], [0, -1, -1]]),
+    )  # x + 1 and -|x - 1|
     fold = Block("fold", U, W, np.array([1, -1, 1]), 0, p, q, q.T @ q, 0)
-    U, W = np.array([[0, 3], [0, 3]]), np.array([[0, 0], [1, -1]])  # 0 up to q = -2/3, 1 from q = -1/3 on
+    U, W = (
+        np.array([[0, 3], [0, 3]]),
+        np.array([[0, 0], [1, -1]]),
+    )  # 0 up to q = -2/3, 1 from q = -1/3 on
     ramp = Block("ramp", U, W, np.array([2, 1]), 0, p, p, 0 * W, 1)
     for X, label in (([[0, 0], [2, 2]], 0), ([[0, 0], [1, 1], [2, 2]], 1)):
         X = np.array(X, object)
@@ -173,7 +232,10 @@ def test_nothing_depends_on_the_lengths():
     short, labels = labelled("vocabulary", 20)
     long = [np.repeat(X, 400, axis=0) for X in short]
     for mode in ("set", "measure"):
-        one, two = classify_exactly(short, labels, mode), classify_exactly(long, labels, mode)
+        one, two = (
+            classify_exactly(short, labels, mode),
+            classify_exactly(long, labels, mode),
+        )
         assert (one.n_parameters, one.n_nonzero) == (two.n_parameters, two.n_nonzero)
         assert two.predict(*padded(long)) == labels
 
@@ -189,7 +251,11 @@ def test_long_sequences():
 def test_equal_sequences_are_one():
     a, b = [0.0, 1.0], [1.0, 0.0]
     machine = classify_exactly([[a, b], [b, a, a], [a], [a, a]], ["x", "x", "y", "y"])
-    assert len(machine.blocks) <= 3 and machine.predict([a, a, a]) == "y" and machine.predict([b, b, a]) == "x"
+    assert (
+        len(machine.blocks) <= 3
+        and machine.predict([a, a, a]) == "y"
+        and machine.predict([b, b, a]) == "x"
+    )
 
 
 # Distinct
@@ -203,14 +269,26 @@ def test_no_transformer_sees_more_than_the_measure(seed):
 
     def some(*shape):
         return (
-            fractions(rng.integers(-3, 4, shape)) if len(shape) == 2 else fractions(rng.integers(-3, 4, (1, *shape)))[0]
+            fractions(rng.integers(-3, 4, shape))
+            if len(shape) == 2
+            else fractions(rng.integers(-3, 4, (1, *shape)))[0]
         )
 
     X, Y = some(n, d), None
     order = rng.permutation(np.repeat(np.arange(n), 3))
     Y = X[order]
     for _ in range(2):
-        block = Block("any", some(h, d), some(d, h), some(h), 1, some(r, d), some(r, d), some(d, d), 1)
+        block = Block(
+            "any",
+            some(h, d),
+            some(d, h),
+            some(h),
+            1,
+            some(r, d),
+            some(r, d),
+            some(d, d),
+            1,
+        )
         X, Y = block.attend(block.feed_forward(X)), block.attend(block.feed_forward(Y))
         assert (X[order] == Y).all()
 
@@ -224,14 +302,23 @@ def test_what_has_no_difference_is_refused():
             classify_exactly([[a, b], other], [0, 1])
     with pytest.raises(ValueError, match=same_measure):
         classify_exactly([[a], [a, b], [a, b, a, b]], [2, 0, 1], mode="measure")
-    assert classify_exactly([[a, b], [a, b, b]], [0, 1], mode="measure").predict([b, a, b]) == 1
-    with pytest.raises(ValueError, match="inputs 0 and 1 have different outputs but hold the same set of tokens"):
+    assert (
+        classify_exactly([[a, b], [a, b, b]], [0, 1], mode="measure").predict([b, a, b])
+        == 1
+    )
+    with pytest.raises(
+        ValueError,
+        match="inputs 0 and 1 have different outputs but hold the same set of tokens",
+    ):
         interpolate_exactly([[a, b], [b, a]], [[a], [b]])
 
 
 def test_positions_make_order_count():
     a, b = [0.0, 1.0], [1.0, 0.0]
-    at = [[*x, float(t)] for t, x in enumerate((a, b))], [[*x, float(t)] for t, x in enumerate((b, a))]
+    at = (
+        [[*x, float(t)] for t, x in enumerate((a, b))],
+        [[*x, float(t)] for t, x in enumerate((b, a))],
+    )
     machine = classify_exactly(at, ["ab", "ba"])
     assert [machine.predict(X) for X in at] == ["ab", "ba"]
 
@@ -241,7 +328,10 @@ def test_positions_make_order_count():
 
 def test_what_floats_cannot_tell_they_refuse():
     near = [[[1.0, k * 1e-15 + 2], [9.0, 1e5], [-9.0, -1e5]] for k in range(3)]
-    with pytest.raises(ValueError, match=r"float64 cannot tell sequences \d and \d apart .* Pass Fractions"):
+    with pytest.raises(
+        ValueError,
+        match=r"float64 cannot tell sequences \d and \d apart .* Pass Fractions",
+    ):
         classify_exactly(near, [0, 1, 0])
     sure = [[[Fraction(x) for x in z] for z in X] for X in near]
     machine = classify_exactly(sure, [0, 1, 0])
@@ -262,7 +352,9 @@ def test_wrong_or_refused_never_silent():
         sequences = [[[0.0, 0.0], [k * 10.0**-e, 1.0], [1.0, 2.0]] for k in range(10)]
         labels = [k % 2 for k in range(10)]
         try:
-            assert [classify_exactly(sequences, labels).predict(X) for X in sequences] == labels
+            assert [
+                classify_exactly(sequences, labels).predict(X) for X in sequences
+            ] == labels
         except ValueError as error:
             refused += 1
             assert "float64" in str(error) or e > 15
@@ -271,7 +363,11 @@ def test_wrong_or_refused_never_silent():
 
 def test_fractions_of_any_size():
     tiny = Fraction(1, 10**400)
-    X = [[[Fraction(1), Fraction(2)]], [[Fraction(1) + tiny, Fraction(2)]], [[1 / tiny, Fraction(0)]]]
+    X = [
+        [[Fraction(1), Fraction(2)]],
+        [[Fraction(1) + tiny, Fraction(2)]],
+        [[1 / tiny, Fraction(0)]],
+    ]
     assert classify_exactly(X, "abc").predict(X[1]) == "b"
 
 
@@ -283,17 +379,28 @@ def test_the_margin(name, mode):
     """On fractions, with every coordinate moved by the margin itself: same labels. By fifty times as much: not always."""
     sequences, labels = labelled(name, 8, d=2, longest=6)
     sequences = [rational(X) for X in sequences]
-    machine, rng, wrong = classify_exactly(sequences, labels, mode), np.random.default_rng(0), 0
+    machine, rng, wrong = (
+        classify_exactly(sequences, labels, mode),
+        np.random.default_rng(0),
+        0,
+    )
     for X, label in zip(sequences, labels, strict=True):
         for factor in (1, 50):
             moves = fractions(rng.integers(-1, 2, X.shape)) * machine.margin * factor
             if factor == 1:
                 assert machine.scores(X + moves) == machine.classes.index(label)
-                if mode == "set":  # more tokens near those that are there change nothing either
-                    assert machine.predict(np.concatenate([X, X + moves, X - moves])) == label
+                if (
+                    mode == "set"
+                ):  # more tokens near those that are there change nothing either
+                    assert (
+                        machine.predict(np.concatenate([X, X + moves, X - moves]))
+                        == label
+                    )
     for factor in (10, 100, 1000, 10**4):
         for X, label in zip(sequences, labels, strict=True):
-            wrong += machine.scores(X + machine.margin * factor) != machine.classes.index(label)
+            wrong += machine.scores(
+                X + machine.margin * factor
+            ) != machine.classes.index(label)
     assert wrong > 0
 
 
@@ -310,7 +417,13 @@ def test_softmax(name, mode):
             assert machine.predict(*batch, temperature=T) == labels
     else:
         assert machine.predict(*batch, temperature=machine.temperature) == labels
-        assert abs(machine.scores(*batch, temperature=machine.temperature) - machine.scores(*batch)).max() < 1e-6
+        assert (
+            abs(
+                machine.scores(*batch, temperature=machine.temperature)
+                - machine.scores(*batch)
+            ).max()
+            < 1e-6
+        )
         assert machine.predict(*batch, temperature=1e3) != labels
 
 
@@ -319,7 +432,9 @@ def test_softmax(name, mode):
 
 def targets(sequences, seed=0, most=4):
     rng = np.random.default_rng(seed)
-    sizes = [rng.integers(1, min(most, len({tuple(x) for x in X})) + 1) for X in sequences]
+    sizes = [
+        rng.integers(1, min(most, len({tuple(x) for x in X})) + 1) for X in sequences
+    ]
     return [rng.normal(size=(m, sequences[0].shape[1])).round(4) for m in sizes]
 
 
@@ -331,25 +446,40 @@ def test_interpolation(name, N):
     Y = targets(X)
     machine, M = interpolate_exactly(X, Y), sum(map(len, Y))
     d = X[0].shape[1]
-    assert len(machine.blocks) <= 2 * M + N and machine.n_parameters <= (2 * M + N) * (10 * d + 6) + 6 * d
+    assert (
+        len(machine.blocks) <= 2 * M + N
+        and machine.n_parameters <= (2 * M + N) * (10 * d + 6) + 6 * d
+    )
     assert machine.error < 1e-6
     for x, y in zip(X, Y, strict=True):
         end = np.unique(machine.transform(x[::-1]).round(5) + 0.0, axis=0)
-        assert end.shape == y.shape and np.allclose(end, np.unique(y.round(5), axis=0), atol=2e-5)
+        assert end.shape == y.shape and np.allclose(
+            end, np.unique(y.round(5), axis=0), atol=2e-5
+        )
 
 
 @settings(max_examples=40)
-@given(st.lists(st.lists(tokens, min_size=1, max_size=5, unique=True), min_size=1, max_size=5), st.integers(0, 99))
+@given(
+    st.lists(
+        st.lists(tokens, min_size=1, max_size=5, unique=True), min_size=1, max_size=5
+    ),
+    st.integers(0, 99),
+)
 def test_interpolation_without_any_error(X, seed):
     """Fractions, outputs that may coincide from one sequence to another, with inputs too, and anything that is no set twice."""
     X = [fractions(x) for x in {frozenset(x): x for x in X}.values()]
     rng = np.random.default_rng(seed)
     Y = [fractions(rng.integers(-2, 3, (rng.integers(1, len(x) + 1), 2))) for x in X]
-    machine, M = interpolate_exactly(X, Y), sum(len({tuple(y) for y in out}) for out in Y)
+    machine, M = (
+        interpolate_exactly(X, Y),
+        sum(len({tuple(y) for y in out}) for out in Y),
+    )
     assert machine.error == 0 and len(machine.blocks) <= 2 * M + len(X)
     for x, y in zip(X, Y, strict=True):
         assert {tuple(z) for z in machine.transform(x)} == {tuple(z) for z in y}
-    as_floats = interpolate_exactly([x.astype(float) for x in X], [y.astype(float) for y in Y])
+    as_floats = interpolate_exactly(
+        [x.astype(float) for x in X], [y.astype(float) for y in Y]
+    )
     assert as_floats.error < 1e-6 and len(as_floats.blocks) <= 2 * M + len(X)
     assert {tuple(z) for z in by_hand(machine.blocks, X[0])} == {tuple(z) for z in Y[0]}
 
@@ -363,7 +493,10 @@ def test_the_bound_of_interpolation_is_attained():
 
 def test_interpolation_says_when_floats_are_not_enough():
     X = [[[k * 1e-14, 1.0], [0.0, 0.0]] for k in range(1, 30)]
-    with pytest.raises(ValueError, match=r"input \d+ misses its output .* inputs \d+ and \d+ are too near.* Fractions"):
+    with pytest.raises(
+        ValueError,
+        match=r"input \d+ misses its output .* inputs \d+ and \d+ are too near.* Fractions",
+    ):
         interpolate_exactly(X, [[[float(k), 0.0], [0.0, 0.0]] for k in range(1, 30)])
 
 
@@ -372,7 +505,10 @@ def test_interpolation_says_when_floats_are_not_enough():
 
 def attention(X, Q, rho=0, V=None):
     d = X.shape[1]
-    zero, V = fractions(np.zeros((1, d), int)), fractions(np.eye(d, dtype=int)) if V is None else V
+    zero, V = (
+        fractions(np.zeros((1, d), int)),
+        fractions(np.eye(d, dtype=int)) if V is None else V,
+    )
     return Block("one", zero, zero.T, zero[0, :1], 1, Q, Q, V, rho).attend(X)
 
 
@@ -395,7 +531,9 @@ def test_a_dominating_token_is_followed_by_all(X):
 
 @given(st.lists(st.integers(-30, 30), min_size=1, max_size=9, unique=True))
 def test_tokens_on_a_sphere_stay(u):
-    X = np.array([[Fraction(1 - k * k, 1 + k * k), Fraction(2 * k, 1 + k * k)] for k in u])
+    X = np.array(
+        [[Fraction(1 - k * k, 1 + k * k), Fraction(2 * k, 1 + k * k)] for k in u]
+    )
     assert (attention(X, fractions(np.eye(2, dtype=int))) == X).all()
 
 
@@ -419,8 +557,14 @@ def test_the_tikhonov_bound(seed, eps):
 def test_batches_masks_and_torch_agree():
     torch = pytest.importorskip("torch")
     for machine, X in (
-        *((classify_exactly(*labelled("extremes", 12), mode), family("extremes", 12)) for mode in ("set", "measure")),
-        (interpolate_exactly(family("extremes", 5), targets(family("extremes", 5))), family("extremes", 5)),
+        *(
+            (classify_exactly(*labelled("extremes", 12), mode), family("extremes", 12))
+            for mode in ("set", "measure")
+        ),
+        (
+            interpolate_exactly(family("extremes", 5), targets(family("extremes", 5))),
+            family("extremes", 5),
+        ),
     ):
         batch, mask = padded(X)
         module = machine.to_torch()
@@ -430,7 +574,11 @@ def test_batches_masks_and_torch_agree():
             assert np.allclose(ours[mask], theirs[mask], atol=1e-6)
             alone = [machine.transform(x, temperature=T) for x in X]
             assert np.allclose(np.concatenate(alone), ours[mask], atol=1e-6)
-            assert np.allclose(module(torch.tensor(X[0]), temperature=T).detach().numpy(), alone[0], atol=1e-6)
+            assert np.allclose(
+                module(torch.tensor(X[0]), temperature=T).detach().numpy(),
+                alone[0],
+                atol=1e-6,
+            )
 
 
 def test_states_block_by_block():
@@ -438,13 +586,21 @@ def test_states_block_by_block():
     machine = classify_exactly(sequences, labels)
     states = list(machine.states(sequences[0]))
     assert len(states) == 2 * len(machine.blocks) + 1
-    assert (states[-1][2] == machine.transform(sequences[0])).all() and (states[0][2] == sequences[0]).all()
-    assert sum(machine.stages().values()) == len(machine.blocks) and repr(machine).startswith("ExactTransformer(")
-    assert [stage for stage, _, _ in states[1::2]] == [block.stage for block in machine.blocks]
+    assert (states[-1][2] == machine.transform(sequences[0])).all() and (
+        states[0][2] == sequences[0]
+    ).all()
+    assert sum(machine.stages().values()) == len(machine.blocks) and repr(
+        machine
+    ).startswith("ExactTransformer(")
+    assert [stage for stage, _, _ in states[1::2]] == [
+        block.stage for block in machine.blocks
+    ]
 
 
 def test_fractions_and_floats_share_a_machine():
-    exact = classify_exactly([fractions([[0, 1], [1, 0]]), fractions([[0, 1], [2, 2]])], "xy")
+    exact = classify_exactly(
+        [fractions([[0, 1], [1, 0]]), fractions([[0, 1], [2, 2]])], "xy"
+    )
     assert (
         exact.predict([[0.0, 1.0], [1.0, 0.0]]) == "x"
         and exact.predict(fractions([[2, 2], [0, 1]]), temperature=1e-3) == "y"
@@ -459,24 +615,66 @@ A = [[0.0, 1.0], [1.0, 0.0]]
 @pytest.mark.parametrize(
     "call, message",
     [
-        (lambda: classify_exactly([A], [0], mode="bag"), "mode is 'bag': expected one of 'set', 'measure'."),
-        (lambda: classify_exactly([A, A], [0]), "there are 2 sequences and 1 labels: expected as many of both."),
-        (lambda: classify_exactly([A], [[0]]), "labels cannot be hashed: expected numbers, strings or tuples."),
-        (lambda: classify_exactly([], []), "there are no sequences: expected at least one."),
+        (
+            lambda: classify_exactly([A], [0], mode="bag"),
+            "mode is 'bag': expected one of 'set', 'measure'.",
+        ),
+        (
+            lambda: classify_exactly([A, A], [0]),
+            "there are 2 sequences and 1 labels: expected as many of both.",
+        ),
+        (
+            lambda: classify_exactly([A], [[0]]),
+            "labels cannot be hashed: expected numbers, strings or tuples.",
+        ),
+        (
+            lambda: classify_exactly([], []),
+            "there are no sequences: expected at least one.",
+        ),
         (
             lambda: classify_exactly([A, [[1.0]]], [0, 1]),
             "sequence 1 has shape (1, 1): expected tokens as rows, (n, d)",
         ),
-        (lambda: classify_exactly([A, [A]], [0, 1]), "sequence 1 has shape (1, 2, 2): expected tokens as rows, (n, d)"),
-        (lambda: classify_exactly([A, []], [0, 1]), "sequence 1 has shape (0,): expected"),
-        (lambda: classify_exactly([A, [[1, np.nan]]], [0, 1]), "sequence 1 has NaN or infinite entries"),
-        (lambda: classify_exactly([[[1.0], [2.0]]], [0]), "tokens have 1 coordinate: expected at least 2. Add a"),
-        (lambda: interpolate_exactly([A], [A, A]), "there are 1 inputs and 2 outputs: expected as many of both."),
-        (lambda: interpolate_exactly([A], [[[1.0]]]), "output 0 has shape (1, 1): expected tokens as rows, (n, d)"),
-        (lambda: interpolate_exactly([A, A[:1]], [A, A]), "input 1 has 1 distinct tokens and output 1 has 2"),
-        (lambda: interpolate_exactly([A], [A]).predict(A), "this transformer has no labels, it maps sequences"),
-        (lambda: classify_exactly([A], [0]).predict([[1.0, 2, 3]]), "X has shape (1, 3): expected tokens of 2 coord"),
-        (lambda: classify_exactly([A], [0]).predict(A, temperature=-1), "temperature is -1: expected a number >= 0"),
+        (
+            lambda: classify_exactly([A, [A]], [0, 1]),
+            "sequence 1 has shape (1, 2, 2): expected tokens as rows, (n, d)",
+        ),
+        (
+            lambda: classify_exactly([A, []], [0, 1]),
+            "sequence 1 has shape (0,): expected",
+        ),
+        (
+            lambda: classify_exactly([A, [[1, np.nan]]], [0, 1]),
+            "sequence 1 has NaN or infinite entries",
+        ),
+        (
+            lambda: classify_exactly([[[1.0], [2.0]]], [0]),
+            "tokens have 1 coordinate: expected at least 2. Add a",
+        ),
+        (
+            lambda: interpolate_exactly([A], [A, A]),
+            "there are 1 inputs and 2 outputs: expected as many of both.",
+        ),
+        (
+            lambda: interpolate_exactly([A], [[[1.0]]]),
+            "output 0 has shape (1, 1): expected tokens as rows, (n, d)",
+        ),
+        (
+            lambda: interpolate_exactly([A, A[:1]], [A, A]),
+            "input 1 has 1 distinct tokens and output 1 has 2",
+        ),
+        (
+            lambda: interpolate_exactly([A], [A]).predict(A),
+            "this transformer has no labels, it maps sequences",
+        ),
+        (
+            lambda: classify_exactly([A], [0]).predict([[1.0, 2, 3]]),
+            "X has shape (1, 3): expected tokens of 2 coord",
+        ),
+        (
+            lambda: classify_exactly([A], [0]).predict(A, temperature=-1),
+            "temperature is -1: expected a number >= 0",
+        ),
     ],
 )
 def test_errors(call, message):

@@ -9,7 +9,16 @@ import torch
 from browsing import ROOT, visit
 from live import page as live_page
 
-from hmlib import HardmaxClassifier, ReviewExplorer, Vocabulary, explain, load_reviews, playground, preprocess, simulate
+from hmlib import (
+    HardmaxClassifier,
+    ReviewExplorer,
+    Vocabulary,
+    explain,
+    load_reviews,
+    playground,
+    preprocess,
+    simulate,
+)
 from hmlib.reviews import preprocess_all
 
 DEPTH = 3
@@ -36,7 +45,9 @@ def texts():
         "naïve café ΣΟΦΟΣ İstanbul K ﬁlm",
         "the and of",
     ]
-    odd += [text.upper() for text in texts[:8]] + ["zzz " + text.replace(" ", "\n\t'") for text in texts[8:16]]
+    odd += [text.upper() for text in texts[:8]] + [
+        "zzz " + text.replace(" ", "\n\t'") for text in texts[8:16]
+    ]
     return texts + odd
 
 
@@ -54,7 +65,10 @@ def model(texts):
 @pytest.fixture(scope="module")
 def said(browser, texts, model):
     page = browser.new_page()
-    given = [playground.source("hardmax.js", "live.js", "reviews.js"), playground.review_model_of(model)]
+    given = [
+        playground.source("hardmax.js", "live.js", "reviews.js"),
+        playground.review_model_of(model),
+    ]
     all_ = page.evaluate(IN_THE_PAGE, [*given, texts, False])
     few = page.evaluate(IN_THE_PAGE, [*given, texts[:40], True])
     page.close()
@@ -68,14 +82,21 @@ def test_words_and_ids_are_equal(texts, model, said):
         assert js["words"] == words
         ids = model.vocabulary.encode(words)
         assert js["names"] == list(dict.fromkeys(model.vocabulary.decode(ids)))
-        assert js["unknown"] == [word for word in words if word not in model.vocabulary.index]
+        assert js["unknown"] == [
+            word for word in words if word not in model.vocabulary.index
+        ]
 
 
 def test_odd_signs_are_read_alike_and_at_once(browser, model):
     """Tags that do not end, and apostrophes, by the hundred thousand: a search that is quadratic freezes the page."""
     rng = np.random.default_rng(0)
     texts = ["".join(rng.choice(list("<>'ab "), rng.integers(30))) for _ in range(3000)]
-    texts += ["<" * 300_000, "<" * 300_000 + ">", "a" + "'" * 300_000 + " bad", "a" + "'" * 300_000 + "b"]
+    texts += [
+        "<" * 300_000,
+        "<" * 300_000 + ">",
+        "a" + "'" * 300_000 + " bad",
+        "a" + "'" * 300_000 + "b",
+    ]
     page = browser.new_page()
     source = playground.source("hardmax.js", "live.js", "reviews.js")
     words, took = page.evaluate(
@@ -92,14 +113,21 @@ def test_odd_signs_are_read_alike_and_at_once(browser, model):
 
 def test_leaders_and_verdicts_are_equal(model, said):
     E = model.embedding.weight.detach().double().numpy()
-    v, b = model.decoder.weight.detach().double().numpy()[0], float(model.decoder.bias.detach())
+    v, b = (
+        model.decoder.weight.detach().double().numpy()[0],
+        float(model.decoder.bias.detach()),
+    )
     stored = playground.review_model_of(model)
     judged = 0
     for js in said[0]:
         if js["logit"] is None:
             assert js["names"] == []
             continue
-        path = simulate(E[[model.vocabulary.index[word] for word in js["names"]]], stored["alpha"], DEPTH)
+        path = simulate(
+            E[[model.vocabulary.index[word] for word in js["names"]]],
+            stored["alpha"],
+            DEPTH,
+        )
         assert path.leaders(DEPTH - 1).tolist() == js["leaders"]
         assert (path.tokens[-1] == js["last"]).all()
         logit = np.average(path.tokens[-1], axis=0, weights=js["weights"]) @ v + b
@@ -114,23 +142,35 @@ def test_explanations_and_what_if_are_equal(texts, model, said):
         e = explain(model, preprocess(text, "plain"))
         assert e.words == js["names"] and e.counts.tolist() == js["weights"]
         assert e.root.tolist() == js["root"]
-        assert {e.words[i]: pytest.approx(share, abs=1e-12) for i, share in js["shares"]} == e.shares
-        np.testing.assert_allclose(np.array(js["without"], float), e.without, atol=1e-12)
+        assert {
+            e.words[i]: pytest.approx(share, abs=1e-12) for i, share in js["shares"]
+        } == e.shares
+        np.testing.assert_allclose(
+            np.array(js["without"], float), e.without, atol=1e-12
+        )
 
 
 def test_bad_models_are_refused(model, tmp_path):
     good = {"alpha": 1, "depth": 2, "weight": [1, 0], "bias": 0}
     with pytest.raises(
-        ValueError, match="There are 1 words for the 2 rows of embedding: expected as many, all different"
+        ValueError,
+        match="There are 1 words for the 2 rows of embedding: expected as many, all different",
     ):
         playground.review_model(["good"], [[1, 0], [0, 1]], **good)
     with pytest.raises(ValueError, match="all different, without blanks"):
         playground.review_model(["good film", "bad"], [[1, 0], [0, 1]], **good)
-    with pytest.raises(ValueError, match=r"embedding has shape \(1, 3\): expected points as rows of 2"):
+    with pytest.raises(
+        ValueError, match=r"embedding has shape \(1, 3\): expected points as rows of 2"
+    ):
         playground.review_model(["good"], [[1, 0, 1]], **good)
-    with pytest.raises(ValueError, match="Expected a classifier with A = None and padding = 'mask' that carries"):
+    with pytest.raises(
+        ValueError,
+        match="Expected a classifier with A = None and padding = 'mask' that carries",
+    ):
         ReviewExplorer(HardmaxClassifier(3, dim=2))
-    many = playground.review_model([f"word{i:08}" for i in range(60_000)], np.zeros((60_000, 2)), **good)
+    many = playground.review_model(
+        [f"word{i:08}" for i in range(60_000)], np.zeros((60_000, 2)), **good
+    )
     with pytest.raises(ValueError, match="bytes: expected at most 1000000"):
         playground.write_review_model(many, tmp_path / "model.js")
 
@@ -141,7 +181,10 @@ def test_the_stored_model_of_the_study(tmp_path):
         pytest.skip(f"there is no {stored.name} in results: the study has not been run")
     model = playground.load_review_model(stored)
     playground.write_review_model(model, tmp_path / "model.js")
-    assert len(model["words"].split()) == 30_000 and (tmp_path / "model.js").stat().st_size < 1_000_000
+    assert (
+        len(model["words"].split()) == 30_000
+        and (tmp_path / "model.js").stat().st_size < 1_000_000
+    )
 
 
 # As a reader
@@ -150,7 +193,9 @@ def test_the_stored_model_of_the_study(tmp_path):
 @pytest.fixture
 def page(browser, model, tmp_path):
     (tmp_path / "_static").mkdir()
-    playground.write_review_model(playground.review_model_of(model), tmp_path / "_static" / "review-model.js")
+    playground.write_review_model(
+        playground.review_model_of(model), tmp_path / "_static" / "review-model.js"
+    )
     page, wrong = visit(browser, live_page(tmp_path, ReviewExplorer()))
     page.locator("[data-live=reviews]").wait_for()
     yield page
@@ -164,9 +209,7 @@ def status(page):
 
 def verdict(model, text, left=()):
     e = explain(model, [word for word in preprocess(text, "plain") if word not in left])
-    return (
-        f"{'▲ positive' if e.logit > 0 else '▼ negative'}, {round(100 * max(e.probability, 1 - e.probability))} % sure"
-    )
+    return f"{'▲ positive' if e.logit > 0 else '▼ negative'}, {round(100 * max(e.probability, 1 - e.probability))} % sure"
 
 
 def load(page):
@@ -201,16 +244,22 @@ def test_a_review_is_typed_and_a_word_left_out(page, model):
     assert f"Left out: boring. With all words: {verdict(model, text)}." in status(page)
     page.get_by_role("button", name="All words again").click()
     page.wait_for_timeout(200)
-    assert status(page).startswith(verdict(model, text)) and "Left out" not in status(page)
+    assert status(page).startswith(verdict(model, text)) and "Left out" not in status(
+        page
+    )
 
 
 def test_an_example_is_chosen_and_played(page, model):
     load(page)
     page.get_by_role("combobox").select_option("blame")
     page.get_by_role("button", name="Play").click()
-    page.wait_for_function(f"document.querySelector('[data-live] output').textContent === '{DEPTH}'")
+    page.wait_for_function(
+        f"document.querySelector('[data-live] output').textContent === '{DEPTH}'"
+    )
     assert verdict(model, dict(playground.EXAMPLES)["blame"]) in status(page)
-    assert f"Layer {DEPTH}:" in page.locator("[data-live] canvas").get_attribute("aria-label")
+    assert f"Layer {DEPTH}:" in page.locator("[data-live] canvas").get_attribute(
+        "aria-label"
+    )
 
 
 def test_markup_is_shown_and_not_run(page):
@@ -220,7 +269,9 @@ def test_markup_is_shown_and_not_run(page):
     )
     page.wait_for_timeout(300)
     assert page.evaluate("window.ran") is None
-    assert page.locator("[data-live] img, [data-live] b, [data-live] script").count() == 0
+    assert (
+        page.locator("[data-live] img, [data-live] b, [data-live] script").count() == 0
+    )
 
 
 def test_nothing_known_is_said(page):

@@ -30,13 +30,19 @@ def refuse(error):
 
 
 def content(folder):
-    return {file.name: file.read_bytes() for file in sorted(folder.iterdir()) if file.is_file()}
+    return {
+        file.name: file.read_bytes()
+        for file in sorted(folder.iterdir())
+        if file.is_file()
+    }
 
 
 # Whole files
 
 
-@pytest.mark.parametrize("error", [FULL, KeyboardInterrupt()], ids=["full disk", "stopped"])
+@pytest.mark.parametrize(
+    "error", [FULL, KeyboardInterrupt()], ids=["full disk", "stopped"]
+)
 @pytest.mark.parametrize("where", ["open", "fsync", "replace"])
 def test_a_write_that_breaks_off_changes_nothing(tmp_path, monkeypatch, where, error):
     """Neither the file nor what stands beside it, and the draft is gone."""
@@ -55,7 +61,10 @@ def test_a_write_that_breaks_off_changes_nothing(tmp_path, monkeypatch, where, e
     assert content(tmp_path / "new") == {"file": "after, ü".encode()}
 
 
-@pytest.mark.skipif(not hasattr(signal, "SIGXFSZ"), reason="this system has no limit for the size of a file")
+@pytest.mark.skipif(
+    not hasattr(signal, "SIGXFSZ"),
+    reason="this system has no limit for the size of a file",
+)
 def test_a_disk_that_is_really_full(tmp_path):
     """The system itself refuses the second half of the draft."""
     (tmp_path / "file").write_bytes(b"before")
@@ -65,7 +74,12 @@ def test_a_disk_that_is_really_full(tmp_path):
         resource.setrlimit(resource.RLIMIT_FSIZE, (5000, 5000))
         write_whole(sys.argv[1], b"x" * 10**4)
     """
-    done = subprocess.run([sys.executable, "-c", code, tmp_path / "file"], env=PATHS, capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code, tmp_path / "file"],
+        env=PATHS,
+        capture_output=True,
+        text=True,
+    )
     assert done.returncode == 1 and "File too large" in done.stderr
     assert content(tmp_path) == {"file": b"before"}
 
@@ -78,7 +92,9 @@ def test_a_place_that_cannot_be_written(tmp_path):
     (tmp_path / "folder").mkdir()
     with pytest.raises(OSError, match="folder"):
         files.write_whole(tmp_path / "folder", b"")
-    assert content(tmp_path) == {"file": b"before"} and not list((tmp_path / "folder").iterdir())
+    assert content(tmp_path) == {"file": b"before"} and not list(
+        (tmp_path / "folder").iterdir()
+    )
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="this system has no SIGKILL")
@@ -92,17 +108,30 @@ def test_a_writer_that_is_killed(tmp_path):
         files.write_whole(sys.argv[1], b"after")
     """
     for _ in range(2):
-        assert subprocess.run([sys.executable, "-c", code, tmp_path / "file"], env=PATHS).returncode == -signal.SIGKILL
+        assert (
+            subprocess.run(
+                [sys.executable, "-c", code, tmp_path / "file"], env=PATHS
+            ).returncode
+            == -signal.SIGKILL
+        )
     assert (tmp_path / "file").read_bytes() == b"before"
     one, other = tmp_path.glob(f".*{files.DRAFT}")
     os.utime(one, (0, 0))
     files.write_whole(tmp_path / "another", b"")
-    assert content(tmp_path) == {other.name: b"after", "another": b"", "file": b"before"}
+    assert content(tmp_path) == {
+        other.name: b"after",
+        "another": b"",
+        "file": b"before",
+    }
 
 
 def test_many_who_write_and_read_one_file(tmp_path):
     """Each reader finds what one of the writers wrote, from the first byte to the last; nobody fails."""
-    texts, failed, over = [bytes([65 + k]) * (100_000 + k) for k in range(4)], [], threading.Event()
+    texts, failed, over = (
+        [bytes([65 + k]) * (100_000 + k) for k in range(4)],
+        [],
+        threading.Event(),
+    )
     files.write_whole(tmp_path / "file", texts[0])
 
     def write(text):
@@ -117,7 +146,10 @@ def test_many_who_write_and_read_one_file(tmp_path):
             if (found := (tmp_path / "file").read_bytes()) not in texts:
                 failed.append(found[:20])
 
-    reader, writers = threading.Thread(target=read), [threading.Thread(target=write, args=[text]) for text in texts]
+    reader, writers = (
+        threading.Thread(target=read),
+        [threading.Thread(target=write, args=[text]) for text in texts],
+    )
     for thread in (reader, *writers):
         thread.start()
     for thread in writers:
@@ -127,11 +159,18 @@ def test_many_who_write_and_read_one_file(tmp_path):
     assert not failed and [file.name for file in tmp_path.iterdir()] == ["file"]
 
 
-@pytest.mark.parametrize("damage", [b"", b"{", b"[1, 2]", b"7", b"[" * 10**5, b"\xff\xfe", None])
+@pytest.mark.parametrize(
+    "damage", [b"", b"{", b"[1, 2]", b"7", b"[" * 10**5, b"\xff\xfe", None]
+)
 def test_measurements_are_not_merged_into_a_damaged_file(tmp_path, damage):
     path = tmp_path / "benchmarks.json"
     path.mkdir() if damage is None else path.write_bytes(damage)
-    with pytest.raises(ValueError, match=re.escape(f"{path} is damaged, or another file: restore it, or remove it.")):
+    with pytest.raises(
+        ValueError,
+        match=re.escape(
+            f"{path} is damaged, or another file: restore it, or remove it."
+        ),
+    ):
         merge({"attention": 1}, path)
     assert path.is_dir() if damage is None else path.read_bytes() == damage
 
@@ -144,15 +183,26 @@ def test_refresh_is_killed(tmp_path):
     """By the notebook itself, in its second cell: the file is as it was; the next run stores all outputs."""
     nbformat = pytest.importorskip("nbformat")
     kill = "import os, signal\nif not os.path.exists('killed'):\n    open('killed', 'w').close()\n    os.kill(os.getppid(), 9)"
-    cells = [nbformat.v4.new_code_cell(source) for source in ("print(1)", kill, "print(2)")]
+    cells = [
+        nbformat.v4.new_code_cell(source) for source in ("print(1)", kill, "print(2)")
+    ]
     path = tmp_path / "chapter.ipynb"
     nbformat.write(nbformat.v4.new_notebook(cells=cells), path)
     before = path.read_bytes()
     refresh = [sys.executable, ROOT / "tools" / "refresh_notebooks.py", path]
     for code, same in ((-signal.SIGKILL, True), (0, False)):
-        assert subprocess.run(refresh, env=PATHS, capture_output=True).returncode == code
-        assert (path.read_bytes() == before) == same and set(content(tmp_path)) == {"chapter.ipynb", "killed"}
-    stored = [output["text"] for cell in json.loads(path.read_text())["cells"] for output in cell["outputs"]]
+        assert (
+            subprocess.run(refresh, env=PATHS, capture_output=True).returncode == code
+        )
+        assert (path.read_bytes() == before) == same and set(content(tmp_path)) == {
+            "chapter.ipynb",
+            "killed",
+        }
+    stored = [
+        output["text"]
+        for cell in json.loads(path.read_text())["cells"]
+        for output in cell["outputs"]
+    ]
     assert stored == [["1\n"], ["2\n"]]
 
 
@@ -167,19 +217,42 @@ def damages(path, rng):
     for file in (Path(f"{path}.json"), Path(f"{path}.safetensors")):
         whole = file.read_bytes()
         for cut in (0, 1, len(whole) // 2, len(whole) - 2):
-            yield f"{file.suffix} cut to {cut}", lambda file=file, cut=cut, whole=whole: file.write_bytes(whole[:cut])
+            yield (
+                f"{file.suffix} cut to {cut}",
+                lambda file=file, cut=cut, whole=whole: file.write_bytes(whole[:cut]),
+            )
         for _ in range(4):
             at, bit = rng.randrange(len(whole)), 1 << rng.randrange(8)
             flipped = whole[:at] + bytes([whole[at] ^ bit]) + whole[at + 1 :]
-            if file.suffix == ".safetensors" or not blank(whole[at : at + 1] + flipped[at : at + 1]):
-                yield f"{file.suffix} flipped at {at}", lambda file=file, flipped=flipped: file.write_bytes(flipped)
-        for text in (b"[]", b"{}", b"null", b"7", b'"sha256"', b'{"sha256": 1}', b"[" * 10**5, b"\xff\xfe"):
-            yield f"{file.suffix} is {text[:20]}", lambda file=file, text=text: file.write_bytes(text)
+            if file.suffix == ".safetensors" or not blank(
+                whole[at : at + 1] + flipped[at : at + 1]
+            ):
+                yield (
+                    f"{file.suffix} flipped at {at}",
+                    lambda file=file, flipped=flipped: file.write_bytes(flipped),
+                )
+        for text in (
+            b"[]",
+            b"{}",
+            b"null",
+            b"7",
+            b'"sha256"',
+            b'{"sha256": 1}',
+            b"[" * 10**5,
+            b"\xff\xfe",
+        ):
+            yield (
+                f"{file.suffix} is {text[:20]}",
+                lambda file=file, text=text: file.write_bytes(text),
+            )
         yield f"no {file.suffix}", file.unlink
     record = json.loads(Path(f"{path}.json").read_text())
     for name in record:
         changed = json.dumps(record | {name: "other"})
-        yield f"other {name}", lambda changed=changed: Path(f"{path}.json").write_text(changed)
+        yield (
+            f"other {name}",
+            lambda changed=changed: Path(f"{path}.json").write_text(changed),
+        )
 
 
 def blank(pair):
@@ -187,8 +260,14 @@ def blank(pair):
 
 
 def test_a_sealed_pair_is_believed_only_as_it_was_written(tmp_path):
-    path, record = tmp_path / "a, .5 b", {"facts": [1, 0.1, None, {"x": float("inf")}], "name": "ü"}
-    tensors = {"x": torch.arange(6.0).reshape(2, 3).T, "none": torch.zeros(0, 2, dtype=torch.int32)}
+    path, record = (
+        tmp_path / "a, .5 b",
+        {"facts": [1, 0.1, None, {"x": float("inf")}], "name": "ü"},
+    )
+    tensors = {
+        "x": torch.arange(6.0).reshape(2, 3).T,
+        "none": torch.zeros(0, 2, dtype=torch.int32),
+    }
     assert files.read_sealed(path) is None
     files.write_sealed(path, record, tensors)
     stored = content(tmp_path)
@@ -199,14 +278,21 @@ def test_a_sealed_pair_is_believed_only_as_it_was_written(tmp_path):
         for name, whole in stored.items():
             (tmp_path / name).write_bytes(whole)
         found, arrays = files.read_sealed(path)
-        assert found == record and all(torch.equal(arrays[name], value) for name, value in tensors.items())
+        assert found == record and all(
+            torch.equal(arrays[name], value) for name, value in tensors.items()
+        )
     files.write_sealed(tmp_path / "other", record, {"x": torch.zeros(1)})
     shutil.copy(tmp_path / "other.safetensors", f"{path}.safetensors")
     assert files.read_sealed(path) is None
     for kind in ("json", "safetensors"):
         Path(f"{path}.{kind}").unlink()
         Path(f"{path}.{kind}").mkdir()
-        with pytest.raises(ValueError, match=re.escape(f"{path}.{kind} is a folder: expected a file. Remove it, or")):
+        with pytest.raises(
+            ValueError,
+            match=re.escape(
+                f"{path}.{kind} is a folder: expected a file. Remove it, or"
+            ),
+        ):
             files.read_sealed(path)
         Path(f"{path}.{kind}").rmdir()
 
@@ -226,10 +312,16 @@ def reviews(monkeypatch, tmp_path):
     """Ten reviews; encoded() gives them anew from what is kept, `made` counts how often they were encoded."""
     some = [f"A {'good' if i % 2 else 'bad'} film, number{'x' * i}" for i in range(10)]
     labels, made, encode = np.arange(10) % 2, [], texts._encode
-    monkeypatch.setattr(texts, "load_reviews", lambda split: Reviews(some, labels, np.arange(10) < 7))
+    monkeypatch.setattr(
+        texts, "load_reviews", lambda split: Reviews(some, labels, np.arange(10) < 7)
+    )
     monkeypatch.setattr(texts, "HOME", str(tmp_path))
-    monkeypatch.setitem(texts.WAYS, "full", texts.WAYS["full"] | {"length": 5, "least": 1})
-    monkeypatch.setattr(texts, "_encode", lambda **given: (made.append(1), encode(**given))[1])
+    monkeypatch.setitem(
+        texts.WAYS, "full", texts.WAYS["full"] | {"length": 5, "least": 1}
+    )
+    monkeypatch.setattr(
+        texts, "_encode", lambda **given: (made.append(1), encode(**given))[1]
+    )
     monkeypatch.setattr(texts, "code_of", lambda _: code[0])
     code = ["code"]
 
@@ -241,7 +333,10 @@ def reviews(monkeypatch, tmp_path):
 
 
 def same(one, other):
-    return all(torch.equal(x, y) if isinstance(x, torch.Tensor) else x == y for x, y in zip(one, other, strict=True))
+    return all(
+        torch.equal(x, y) if isinstance(x, torch.Tensor) else x == y
+        for x, y in zip(one, other, strict=True)
+    )
 
 
 def test_damaged_reviews_are_encoded_anew(reviews, tmp_path):
@@ -276,10 +371,15 @@ def test_reviews_where_nothing_can_be_kept(reviews, tmp_path, monkeypatch):
     first = reviews()
     (tmp_path / "file").touch()
     monkeypatch.setattr(texts, "HOME", str(tmp_path / "file"))
-    with pytest.warns(UserWarning, match="The encoded reviews are not kept for the next time: .*file"):
+    with pytest.warns(
+        UserWarning, match="The encoded reviews are not kept for the next time: .*file"
+    ):
         assert same(first, reviews())
     monkeypatch.setattr(texts, "HOME", str(tmp_path / "full"))
-    with monkeypatch.context() as patch, pytest.warns(UserWarning, match="No space left on device"):
+    with (
+        monkeypatch.context() as patch,
+        pytest.warns(UserWarning, match="No space left on device"),
+    ):
         patch.setattr(files.os, "fsync", refuse(FULL))
         assert same(first, reviews())
     assert content(tmp_path / "full" / "studies" / "texts") == {}
@@ -290,7 +390,9 @@ def test_two_who_share_a_cache(reviews, tmp_path):
     """Both encode at once, and each ends with the same; so does whoever comes later."""
     found, first = [], reviews()
     shutil.rmtree(tmp_path / "studies")
-    together = [threading.Thread(target=lambda: found.append(reviews())) for _ in range(4)]
+    together = [
+        threading.Thread(target=lambda: found.append(reviews())) for _ in range(4)
+    ]
     for thread in together:
         thread.start()
     for thread in together:
@@ -311,7 +413,10 @@ def run(folder, tasks=SUM, **options):
 
 
 def values(done):
-    return {name: (found["value"], arrays["tensor"].tolist()) for name, (found, arrays) in done.items()}
+    return {
+        name: (found["value"], arrays["tensor"].tolist())
+        for name, (found, arrays) in done.items()
+    }
 
 
 def test_damaged_tasks_are_done_anew(tmp_path):
@@ -335,7 +440,9 @@ def test_a_shelf_that_cannot_be_written_is_known_before_the_work(tmp_path, monke
     (tmp_path / "file").touch()
     with pytest.raises(OSError, match="file"):
         run(tmp_path / "file")
-    monkeypatch.setattr(graph, "TemporaryFile", refuse(OSError(30, "Read-only file system")))
+    monkeypatch.setattr(
+        graph, "TemporaryFile", refuse(OSError(30, "Read-only file system"))
+    )
     with pytest.raises(OSError, match="Read-only file system"):
         run(tmp_path)
     assert not (tmp_path / "running").exists()
@@ -347,7 +454,9 @@ def test_a_disk_that_fills_up_within_a_study(tmp_path, monkeypatch):
 
     def full(file):
         calls.append(1)
-        return fsync(file) if len(calls) < 4 else refuse(FULL)()  # the facts of the second task
+        return (
+            fsync(file) if len(calls) < 4 else refuse(FULL)()
+        )  # the facts of the second task
 
     with monkeypatch.context() as patch, pytest.raises(OSError, match="No space left"):
         patch.setattr(files.os, "fsync", full)
@@ -360,7 +469,14 @@ def test_what_other_code_has_done_is_stale(tmp_path, monkeypatch, capsys):
     """It is done again with all that needs it, or taken on request; then results say so, and it stays stale."""
     monkeypatch.setattr(graph, "commit", lambda: "abc")
     monkeypatch.setattr(command, "import_module", lambda _: study)
-    study = type("", (), {"tasks": lambda: SUM, "write": lambda done, place, line: [done["sum"][0]["commit"]]})
+    study = type(
+        "",
+        (),
+        {
+            "tasks": lambda: SUM,
+            "write": lambda done, place, line: [done["sum"][0]["commit"]],
+        },
+    )
     arguments = ["variations", "--folder", str(tmp_path), "--workers", "0"]
 
     def states():
@@ -371,7 +487,10 @@ def test_what_other_code_has_done_is_stale(tmp_path, monkeypatch, capsys):
     assert states() == [["done", "one"], ["done", "sum"]]
     code = {chores.constant: "1", chores.total: "2"}
     monkeypatch.setattr(graph, "code_of", lambda function: code[function])
-    assert states() == [["stale", "one"], ["stale", "sum"]] and graph.finished(SUM, tmp_path) == {}
+    assert (
+        states() == [["stale", "one"], ["stale", "sum"]]
+        and graph.finished(SUM, tmp_path) == {}
+    )
     run(tmp_path)
     code[chores.total] = "3"
     assert states() == [["done", "one"], ["stale", "sum"]]
@@ -380,22 +499,35 @@ def test_what_other_code_has_done_is_stale(tmp_path, monkeypatch, capsys):
     command.main([*arguments, "--keep-stale"])
     said = capsys.readouterr().out
     assert "Other code than this did 2 of the tasks: taken as it is." in said
-    assert "wrote abc (its code has changed since)" in said and "2 of the study's 2 tasks are done" in said
+    assert (
+        "wrote abc (its code has changed since)" in said
+        and "2 of the study's 2 tasks are done" in said
+    )
     (tmp_path / "done" / "sum.json").unlink()
     done = run(tmp_path, stale=True)  # made anew, of what is stale
-    assert done["one"][0]["commit"] == "abc (its code has changed since)" and done["sum"][0]["value"] == 2
+    assert (
+        done["one"][0]["commit"] == "abc (its code has changed since)"
+        and done["sum"][0]["value"] == 2
+    )
     assert states() == [["stale", "one"], ["stale", "sum"]]
     command.main(arguments)
     said = capsys.readouterr().out
-    assert "Other code than this did 2 of the tasks: done again (--keep-stale takes it as it is)." in said
+    assert (
+        "Other code than this did 2 of the tasks: done again (--keep-stale takes it as it is)."
+        in said
+    )
     assert "wrote abc\n" in said and states() == [["done", "one"], ["done", "sum"]]
 
 
-def test_a_task_s_checkpoints_are_of_its_code_and_of_what_was_asked(tmp_path, monkeypatch):
+def test_a_task_s_checkpoints_are_of_its_code_and_of_what_was_asked(
+    tmp_path, monkeypatch
+):
     """A run that was killed does not go on from what other code, or another question, left behind."""
 
     def ran():
-        return sorted(file.read_text() for file in (tmp_path / "running" / "one").glob("*/ran"))
+        return sorted(
+            file.read_text() for file in (tmp_path / "running" / "one").glob("*/ran")
+        )
 
     def again(tasks=SUM[:1]):
         shutil.rmtree(tmp_path / "done", ignore_errors=True)
@@ -431,11 +563,18 @@ def test_a_part_of_a_study_leaves_results_alone(tmp_path, monkeypatch, capsys, s
     assert before
     monkeypatch.setattr(graph, "run", lambda *_, **__: None)
     monkeypatch.setattr(graph, "finished", lambda *_: {})
-    command.main([study, "--tasks", names[0], "--folder", str(folder), "--results", str(results)])
+    command.main(
+        [study, "--tasks", names[0], "--folder", str(folder), "--results", str(results)]
+    )
     said = capsys.readouterr().out
-    assert f"0 of the study's {len(names)} tasks are done." in said and f"{results} stays as it was" in said
+    assert (
+        f"0 of the study's {len(names)} tasks are done." in said
+        and f"{results} stays as it was" in said
+    )
     assert content(results) == before
-    assert f"wrote {folder / 'partial'}" in said and json.loads((folder / "partial" / f"{study}.json").read_text())
+    assert f"wrote {folder / 'partial'}" in said and json.loads(
+        (folder / "partial" / f"{study}.json").read_text()
+    )
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="this system has no SIGKILL")
@@ -456,7 +595,10 @@ def test_a_study_is_killed_while_it_writes_its_results(tmp_path, monkeypatch, ca
     results.mkdir()
     (results / "variations.json").write_bytes(b"before")
     line = [sys.executable, "-c", code, tmp_path]
-    assert subprocess.run(line, env=PATHS, capture_output=True).returncode == -signal.SIGKILL
+    assert (
+        subprocess.run(line, env=PATHS, capture_output=True).returncode
+        == -signal.SIGKILL
+    )
     assert (results / "variations.json").read_bytes() == b"before"
     done = content(tmp_path / "study" / "done")
     assert set(done) == {"feed-forward 0.json", "feed-forward 0.safetensors"}
@@ -464,12 +606,28 @@ def test_a_study_is_killed_while_it_writes_its_results(tmp_path, monkeypatch, ca
         small_study(tmp_path, patch.setattr)
     assert "1 of the study's 1 tasks are done." in capsys.readouterr().out
     assert content(tmp_path / "study" / "done") == done
-    assert len(json.loads((results / "variations.json").read_text())["feed_forward"]) == 1
+    assert (
+        len(json.loads((results / "variations.json").read_text())["feed_forward"]) == 1
+    )
 
 
 def small_study(folder, change=setattr):
     """One task of chapter 6's study, with its results."""
     given = {"seed": 0, "sets": 40, "steps": 5}
     change(variations, "SEEDS", [0])
-    change(variations, "tasks", lambda: [Task("feed-forward 0", variations.feed_forward, given)])
-    command.main(["variations", "--workers", "0", "--folder", f"{folder}/study", "--results", f"{folder}/results"])
+    change(
+        variations,
+        "tasks",
+        lambda: [Task("feed-forward 0", variations.feed_forward, given)],
+    )
+    command.main(
+        [
+            "variations",
+            "--workers",
+            "0",
+            "--folder",
+            f"{folder}/study",
+            "--results",
+            f"{folder}/results",
+        ]
+    )

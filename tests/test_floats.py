@@ -30,8 +30,14 @@ def rounded(x, p, s):
 
 def small_floats(p, low, high):
     """All floats of p bits from 0 to 2^high, and s = 2^low."""
-    normal = [k * 2.0**e for e in range(low + 1, high - p + 1) for k in range(2 ** (p - 1), 2**p)]
-    return np.array([*(k * 2.0**low for k in range(2**p)), *normal, 2.0**high]), 2.0**low
+    normal = [
+        k * 2.0**e
+        for e in range(low + 1, high - p + 1)
+        for k in range(2 ** (p - 1), 2**p)
+    ]
+    return np.array(
+        [*(k * 2.0**low for k in range(2**p)), *normal, 2.0**high]
+    ), 2.0**low
 
 
 def test_small_floats_round_as_they_should():
@@ -41,7 +47,12 @@ def test_small_floats_round_as_they_should():
     x = np.arange(0, 8, 2.0**-8)
     assert (abs(rounded(x, 3, s) - x) == abs(floats[:, None] - x).min(0)).all()
     # halfway: 9/8 lies between 1 (mantissa 100) and 5/4 (101), 11/8 between 5/4 and 3/2 (110)
-    assert rounded(np.array([9 / 8, 11 / 8, s / 2, 3 * s / 2]), 3, s).tolist() == [1, 3 / 2, 0, 2 * s]
+    assert rounded(np.array([9 / 8, 11 / 8, s / 2, 3 * s / 2]), 3, s).tolist() == [
+        1,
+        3 / 2,
+        0,
+        2 * s,
+    ]
 
 
 @pytest.mark.parametrize("p", [4, 5, 6])
@@ -52,10 +63,14 @@ def test_the_rounding_of_a_layer_in_a_small_format(p):
     """
     u = 2.0**-p
     positive, s = small_floats(p, -8, 0)
-    alphas = small_floats(p, -8, p + 4)[0][1:]  # up to where 1 + alpha is alpha, and alpha / (1 + alpha) is 1
+    alphas = small_floats(p, -8, p + 4)[0][
+        1:
+    ]  # up to where 1 + alpha is alpha, and alpha / (1 + alpha) is 1
     z, m = np.concatenate([-positive, positive])[:, None], positive[None]
     top = np.maximum(abs(z), m)
-    allowed = (2 * ((1 + u) ** 3 / (1 - u) - 1) * (1 + u) + u) * top + (0.5 + top) * (1 + u) ** 3 * s
+    allowed = (2 * ((1 + u) ** 3 / (1 - u) - 1) * (1 + u) + u) * top + (0.5 + top) * (
+        1 + u
+    ) ** 3 * s
     assert 2 * ((1 + u) ** 3 / (1 - u) - 1) * (1 + u) + u <= 9 * u * (1 + 4 * u)
     most, without = 0, 0
     for alpha in alphas:
@@ -66,7 +81,9 @@ def test_the_rounding_of_a_layer_in_a_small_format(p):
         assert (off <= allowed).all()
         most = max(most, ((off - (0.5 + top) * s) / np.maximum(top, s)).max() / u)
         without = max(without, (off / np.maximum(top, s)).max() / u)
-    assert 3.5 < most < 9 and without > 4  # the constant is needed up to a factor of about 2
+    assert (
+        3.5 < most < 9 and without > 4
+    )  # the constant is needed up to a factor of about 2
 
 
 def test_the_rounding_of_a_mean_in_a_small_format():
@@ -84,7 +101,23 @@ def test_the_rounding_of_a_mean_in_a_small_format():
     assert 1 < most < 3 * (1 + 2 * u)
 
 
-ALPHAS = [5e-324, 1e-310, 1e-300, 2.0**-53, 1e-8, 0.1, 0.5, 1.0, 3.0, 1e8, 2.0**52 + 1, 2.0**53, 1e16, 1e300, 1.7e308]
+ALPHAS = [
+    5e-324,
+    1e-310,
+    1e-300,
+    2.0**-53,
+    1e-8,
+    0.1,
+    0.5,
+    1.0,
+    3.0,
+    1e8,
+    2.0**52 + 1,
+    2.0**53,
+    1e16,
+    1e300,
+    1.7e308,
+]
 
 
 @pytest.mark.parametrize("alpha", ALPHAS)
@@ -97,14 +130,30 @@ def test_the_rounding_of_a_layer_in_float64(alpha):
         """In units of what lem-floats allows."""
         new = advance(np.array([z]), np.array([m]), alpha)[0]
         true = Fraction(z) + exact * (Fraction(m) - Fraction(z))
-        return abs(Fraction(float(new)) - true) / (LAYER * max(abs(Fraction(z)), abs(Fraction(m))) + LOST)
+        return abs(Fraction(float(new)) - true) / (
+            LAYER * max(abs(Fraction(z)), abs(Fraction(m))) + LOST
+        )
 
     for size in (5e-324, 1e-320, 1e-300, 1.0, 1e300):
-        some = [tuple(map(float, rng.choice([1, 1e-4, 1e-9], 2) * rng.uniform(-1, 1, 2) * size)) for _ in range(60)]
-        some += [(x, y) for x in (-size, 0.0, size) for y in (size, np.nextafter(size, 0), np.nextafter(size, np.inf))]
+        some = [
+            tuple(
+                map(
+                    float, rng.choice([1, 1e-4, 1e-9], 2) * rng.uniform(-1, 1, 2) * size
+                )
+            )
+            for _ in range(60)
+        ]
+        some += [
+            (x, y)
+            for x in (-size, 0.0, size)
+            for y in (size, np.nextafter(size, 0), np.nextafter(size, np.inf))
+        ]
         best = max(some, key=lambda pair: off(*pair))
         for _ in range(40):
-            near = [tuple(np.nextafter(x, x + rng.choice([-1, 1]) * abs(x)) for x in best) for _ in range(3)]
+            near = [
+                tuple(np.nextafter(x, x + rng.choice([-1, 1]) * abs(x)) for x in best)
+                for _ in range(3)
+            ]
             best = max([best, *near], key=lambda pair: off(*pair))
         worst = max(worst, off(*best))
     assert worst <= 1
@@ -114,7 +163,11 @@ def test_the_rounding_of_a_layer_in_float64(alpha):
 def test_the_code_takes_a_little_more(size):
     """More than lem-floats by an eighth: the sum of these bounds is rounded, too. And not much more."""
     taken = Fraction(rounding.of_layer(np.array([[size, -size / 2]])))
-    assert LAYER * Fraction(size) + LOST <= taken <= LAYER * Fraction(size) * Fraction(8, 7) + 3 * LOST
+    assert (
+        LAYER * Fraction(size) + LOST
+        <= taken
+        <= LAYER * Fraction(size) * Fraction(8, 7) + 3 * LOST
+    )
 
 
 def test_errors_add_up_and_do_not_grow():
@@ -125,11 +178,18 @@ def test_errors_add_up_and_do_not_grow():
         X, exact = Z, [Fraction(float(z)) for z in Z[:, 0]]
         share = Fraction(alpha) / (1 + Fraction(alpha))
         for k in range(1, 101):
-            follows = [0, *rng.integers(0, np.arange(1, 5))]  # whoever it is, also a token that moves
+            follows = [
+                0,
+                *rng.integers(0, np.arange(1, 5)),
+            ]  # whoever it is, also a token that moves
             X = advance(X, X[follows], alpha)
-            exact = [z + share * (exact[j] - z) for z, j in zip(exact, follows, strict=True)]
+            exact = [
+                z + share * (exact[j] - z) for z, j in zip(exact, follows, strict=True)
+            ]
             exact = [z.limit_denominator(10**60) for z in exact]
-            apart = max(abs(Fraction(float(x)) - z) for x, z in zip(X[:, 0], exact, strict=True))
+            apart = max(
+                abs(Fraction(float(x)) - z) for x, z in zip(X[:, 0], exact, strict=True)
+            )
             assert apart <= k * (LAYER * Fraction(float(abs(Z).max())) + LOST)
         assert X[0] == Z[0]  # a leader stands still to the last bit
 
@@ -146,7 +206,11 @@ WHOLE = st.integers(-9, 9).map(Fraction)
 
 
 def score(A, q, x):
-    return sum(a * v * w for row, w in zip(A, x, strict=True) for a, v in zip(row, q, strict=True))
+    return sum(
+        a * v * w
+        for row, w in zip(A, x, strict=True)
+        for a, v in zip(row, q, strict=True)
+    )
 
 
 def times(A, x):
@@ -160,14 +224,20 @@ def norm(x):
 def score_bound(A, q, x, y, b):
     """2 b |A q|_1 + b |A (x - y)|_1 + 2 b^2 |A|: lem-floats."""
     apart = [v - w for v, w in zip(x, y, strict=True)]
-    return 2 * b * norm(times(A, q)) + b * norm(times(A, apart)) + 2 * b * b * sum(map(norm, A))
+    return (
+        2 * b * norm(times(A, q))
+        + b * norm(times(A, apart))
+        + 2 * b * b * sum(map(norm, A))
+    )
 
 
 @given(st.data())
 def test_a_score_under_blur(data):
     """Of all ways to move three tokens by b in each coordinate none changes <A q, x - y> by more, and one by nearly so much."""
     d = data.draw(st.integers(1, 2))
-    R = data.draw(st.lists(st.lists(WHOLE, min_size=d, max_size=d), min_size=d, max_size=d))
+    R = data.draw(
+        st.lists(st.lists(WHOLE, min_size=d, max_size=d), min_size=d, max_size=d)
+    )
     A = [[R[i][j] + R[j][i] for j in range(d)] for i in range(d)]  # definite or not
     q, x, y = (data.draw(st.lists(WHOLE, min_size=d, max_size=d)) for _ in range(3))
     b = Fraction(1, data.draw(st.integers(1, 100)))
@@ -177,7 +247,10 @@ def test_a_score_under_blur(data):
 
     bound, changes = score_bound(A, q, x, y, b), []
     for signs in product([-b, b], repeat=3 * d):
-        moved = [[v + s for v, s in zip(z, signs[k * d : k * d + d], strict=True)] for k, z in enumerate((q, x, y))]
+        moved = [
+            [v + s for v, s in zip(z, signs[k * d : k * d + d], strict=True)]
+            for k, z in enumerate((q, x, y))
+        ]
         changes.append(gap(*moved) - gap(q, x, y))
     assert max(map(abs, changes)) <= bound
     assert max(map(abs, changes)) >= bound - 4 * b * b * sum(map(norm, A))
@@ -185,7 +258,9 @@ def test_a_score_under_blur(data):
     spans = [max(v, w) - min(v, w) for v, w in zip(x, y, strict=True)]
     columns = [sum(abs(row[j]) for row in A) for j in range(d)]
     apart = [v - w for v, w in zip(x, y, strict=True)]
-    assert norm(times(A, apart)) <= sum(c * s for c, s in zip(columns, spans, strict=True))
+    assert norm(times(A, apart)) <= sum(
+        c * s for c, s in zip(columns, spans, strict=True)
+    )
 
 
 def test_the_largest_entry_of_A_q_is_not_enough():
@@ -193,7 +268,12 @@ def test_the_largest_entry_of_A_q_is_not_enough():
     h, b = Fraction(1, 1000), Fraction(1, 10**9)
     A, q, x, y = [[1, 0], [0, h]], [1, 1 / h], [0, 0], [0, 0]
     change = score(A, q, [b, b]) - score(A, q, [-b, -b])
-    assert change == 4 * b == 2 * b * norm(times(A, q)) > 2 * b * sum(map(norm, A)) * max(times(A, q))
+    assert (
+        change
+        == 4 * b
+        == 2 * b * norm(times(A, q))
+        > 2 * b * sum(map(norm, A)) * max(times(A, q))
+    )
     assert change <= score_bound(A, q, x, y, b)
 
 
@@ -210,16 +290,28 @@ def test_the_bound_of_the_code(d, blur):
         y = x + (y - x) * rng.choice([1, 1e-8])
         looks = q if A is None else q @ A
         bound = rounding.of_scores(q[None], looks[None], np.stack([x, y]), A, blur)[0]
-        exact_A = [[Fraction(float(a)) for a in row] for row in (np.eye(d) if A is None else A)]
-        b, computed = Fraction(blur), Fraction(float(x @ looks)) - Fraction(float(y @ looks))
+        exact_A = [
+            [Fraction(float(a)) for a in row] for row in (np.eye(d) if A is None else A)
+        ]
+        b, computed = (
+            Fraction(blur),
+            Fraction(float(x @ looks)) - Fraction(float(y @ looks)),
+        )
         away = np.sign(looks)
         turn = np.sign((x - y) if A is None else A @ (x - y))
         for sign in (-1, 1):
             moved = [
-                [Fraction(float(v)) + sign * b * int(s) for v, s in zip(z, signs, strict=True)]
+                [
+                    Fraction(float(v)) + sign * b * int(s)
+                    for v, s in zip(z, signs, strict=True)
+                ]
                 for z, signs in ((q, turn), (x, away), (y, -away))
             ]
-            off = abs(score(exact_A, moved[0], moved[1]) - score(exact_A, moved[0], moved[2]) - computed)
+            off = abs(
+                score(exact_A, moved[0], moved[1])
+                - score(exact_A, moved[0], moved[2])
+                - computed
+            )
             assert off <= Fraction(float(bound))
             worst = max(worst, off / Fraction(float(bound)))
     assert worst > (0.3 if blur > 1e-14 else 0.02)
@@ -232,7 +324,10 @@ def test_contenders_under_blur():
         for times, open_ in ((0.9, True), (1.2, False), (0.0, True)):
             keys = np.array([[1.0, 0.0], [1.0, 0.0]])
             keys[1, 0] -= times * rounding.of_scores(q, looks, keys, None, blur)[0]
-            assert bool(dense(q[None], keys[None], None, blur=blur)[1]) == open_, (blur, times)
+            assert bool(dense(q[None], keys[None], None, blur=blur)[1]) == open_, (
+                blur,
+                times,
+            )
 
 
 def test_merged_floats_are_two_tokens():
@@ -253,7 +348,9 @@ def left(alphas, last, t):
     return np.exp(-(fsum(map(np.log1p, alphas)) + t * np.log1p(last)))
 
 
-@pytest.mark.parametrize("alpha", [1e-300, 1e-17, 1e-9, 1e-3, 0.1, 1 / 3, 1.0, 7.0, 1e9, 1e300])
+@pytest.mark.parametrize(
+    "alpha", [1e-300, 1e-17, 1e-9, 1e-3, 0.1, 1 / 3, 1.0, 7.0, 1e9, 1e300]
+)
 def test_what_is_left_of_the_way(alpha):
     """It is off by at most 4 u, at any depth; the product of rounded factors is not."""
     with localcontext() as context:
@@ -261,9 +358,15 @@ def test_what_is_left_of_the_way(alpha):
         log = (1 + Decimal(alpha)).ln()
         for t in (0, 1, 2, 3, 10, 1000, 10**6, 10**9, 10**18, 10**30):
             true = (-log * t).exp() if log * t < 10**4 else Decimal(0)
-            assert abs(Decimal(float(left([], alpha, t))) - true) <= 4 * Decimal(EPS) / 2
             assert (
-                abs(Decimal(float(left([alpha] * min(t, 100), alpha, max(t - 100, 0)))) - true) <= 4 * Decimal(EPS) / 2
+                abs(Decimal(float(left([], alpha, t))) - true) <= 4 * Decimal(EPS) / 2
+            )
+            assert (
+                abs(
+                    Decimal(float(left([alpha] * min(t, 100), alpha, max(t - 100, 0))))
+                    - true
+                )
+                <= 4 * Decimal(EPS) / 2
             )
     assert (1 / (1 + 1e-17)) ** 10**18 == 1 and left([], 1e-17, 10**18) < 1e-4
 
@@ -283,5 +386,10 @@ def test_the_closed_form():
         start, target = rng.uniform(-1, 1, 2) * 10.0 ** rng.integers(-3, 4)
         alpha, t = float(10 ** rng.uniform(-2, 2)), int(rng.integers(0, 60))
         here = target + left([], alpha, t) * (start - target)
-        true = Fraction(target) + (Fraction(start) - Fraction(target)) / (1 + Fraction(alpha)) ** t
-        assert abs(Fraction(float(here)) - true) <= LAYER * Fraction(max(abs(start), abs(target)))
+        true = (
+            Fraction(target)
+            + (Fraction(start) - Fraction(target)) / (1 + Fraction(alpha)) ** t
+        )
+        assert abs(Fraction(float(here)) - true) <= LAYER * Fraction(
+            max(abs(start), abs(target))
+        )

@@ -47,7 +47,10 @@ def test_separation(Z, seed):
     x = s + inward * np.minimum(
         1, delta * rng.uniform(0.001, 0.999, (200, 1)) / length
     )  # in the hull, nearer than delta
-    to_s, to_others = ((s - x) @ A * x).sum(-1), (others @ A @ x.T - (x @ A * x).sum(-1)).max(0)
+    to_s, to_others = (
+        ((s - x) @ A * x).sum(-1),
+        (others @ A @ x.T - (x @ A * x).sum(-1)).max(0),
+    )
     moved = (x != s).any(-1)
     assert (to_s[moved] > 0).all() and (to_others < 0).all()
     follow = attention_sets(np.vstack([s, others, x[:1]]), A)[-1]
@@ -58,7 +61,9 @@ def test_beyond_delta_it_may_fail():
     """The radius is of the right size: 1.72 times as far from this vertex, a point looks at another one."""
     s, others = np.array([1.0, 1]), np.array([[1.0, -1], [-1, -1], [-1, 1]])
     x = np.array([1, -0.01])
-    assert np.linalg.norm(x - s) / separation_radius(s, others) == pytest.approx(1.01 / 0.5858, abs=1e-3)
+    assert np.linalg.norm(x - s) / separation_radius(s, others) == pytest.approx(
+        1.01 / 0.5858, abs=1e-3
+    )
     assert (others - x) @ x @ [1, 0, 0] > 0
 
 
@@ -102,7 +107,9 @@ def test_projection(data):
 @given(models(numbers=FRACTIONS), st.integers(0, 10**6))
 def test_the_points_of_the_hull_and_no_others_stay(model, seed):
     V, A = model
-    weights = exact([np.random.default_rng(seed).integers(0, 4, len(V)) + (np.arange(len(V)) == 0)])[0]
+    weights = exact(
+        [np.random.default_rng(seed).integers(0, 4, len(V)) + (np.arange(len(V)) == 0)]
+    )[0]
     inside = weights @ V / weights.sum()
     assert (project(inside, V, A) == inside).all()
     assert (project(inside + 100, V, A) != inside + 100).any()
@@ -112,7 +119,11 @@ def test_the_points_of_the_hull_and_no_others_stay(model, seed):
 def test_projection_reduces_to_the_identity(data):
     """|y - x| in the product of A = R^T R is |R y - R x|, so projecting and R commute."""
     V = data.draw(clouds(numbers=FRACTIONS))
-    x, R = V[0] + 1, np.tril(data.draw(clouds(d=V.shape[1], most=1)).T + V[:1]) + 13 * exact(np.eye(V.shape[1]))
+    x, R = (
+        V[0] + 1,
+        np.tril(data.draw(clouds(d=V.shape[1], most=1)).T + V[:1])
+        + 13 * exact(np.eye(V.shape[1])),
+    )
     assert (R @ project(x, V, R.T @ R) == project(R @ x, V @ R.T)).all()
 
 
@@ -161,10 +172,15 @@ def test_a_start_from_floats_changes_nothing(A, near, monkeypatch):
 
 def test_a_projection_that_takes_minutes_is_refused():
     with pytest.raises(
-        ValueError, match=r"vertices has shape \(81, 81\): expected at most 80 points or 80 coordinates"
+        ValueError,
+        match=r"vertices has shape \(81, 81\): expected at most 80 points or 80 coordinates",
     ):
         project(np.zeros(81), np.eye(81))
-    assert project(np.zeros(81), np.eye(81)[:1]).sum() == 1 == project([0], np.arange(1, 100)[:, None]).sum()
+    assert (
+        project(np.zeros(81), np.eye(81)[:1]).sum()
+        == 1
+        == project([0], np.arange(1, 100)[:, None]).sum()
+    )
 
 
 def test_flat_hulls():
@@ -173,7 +189,10 @@ def test_flat_hulls():
     line = [[0, 0, 1], [1, 1, 1], [2, 2, 1], [2, 2, 1], [-1, -1, 1]]
     assert project([1, 0, 7], line).tolist() == [0.5, 0.5, 1]
     assert project([9, 9, 7], line).tolist() == [2, 2, 1]
-    square = [[*corner, 1] for corner in product([-1, 1], repeat=2)] + [[0, 0, 1], [1, 0, 1]]
+    square = [[*corner, 1] for corner in product([-1, 1], repeat=2)] + [
+        [0, 0, 1],
+        [1, 0, 1],
+    ]
     assert project([0.25, -0.5, -7], square).tolist() == [0.25, -0.5, 1]
     assert project([3, -0.5, -7], square).tolist() == [1, -0.5, 1]
 
@@ -182,7 +201,12 @@ def test_flat_hulls():
     "x, vertices, A, message",
     [
         ([[0, 0]], [[1, 1]], None, r"shape \(1, 2\): expected one token"),
-        ([0, 0], [1, 1], None, r"vertices has shape \(2,\): expected points as rows of 2 coordinates, \(n, 2\)"),
+        (
+            [0, 0],
+            [1, 1],
+            None,
+            r"vertices has shape \(2,\): expected points as rows of 2 coordinates, \(n, 2\)",
+        ),
         ([0, 0], [[1, 1, 1]], None, r"vertices has shape \(1, 3\)"),
         ([0, 0], [[1, np.nan]], None, "vertices has NaN"),
         ([0, 0], [[1, 1]], np.eye(3), r"A has shape \(3, 3\): expected \(2, 2\)"),
@@ -225,7 +249,10 @@ def test_cluster_points_in_the_plane(model):
     S = cluster_points(V, A)
     vertices, feet = edge_by_edge(V, A)
     assert len(S.points) == len(S.faces) == len(vertices) + len(feet)
-    assert as_set(S.points[: len(vertices)]) == vertices and as_set(S.points[len(vertices) :]) == feet
+    assert (
+        as_set(S.points[: len(vertices)]) == vertices
+        and as_set(S.points[len(vertices) :]) == feet
+    )
     rows = V.tolist()
     first = [rows.index(s.tolist()) for s in S.points[: len(vertices)]]
     assert first == sorted(first)
@@ -241,9 +268,13 @@ def test_cluster_points_are_the_nearest_points_of_faces(model):
     origin = 0 * V[0]
     for s, face in zip(S.points, S.faces, strict=True):
         assert belongs(s, V, A) and (project(s, V, A) == s).all()
-        assert face == [i for i, score in enumerate(inner(A, s, V)) if score == inner(A, s, [s])[0]]
+        assert face == [
+            i for i, score in enumerate(inner(A, s, V)) if score == inner(A, s, [s])[0]
+        ]
     candidates = [
-        project(origin, V[[*T]], A) for size in range(1, len(V) + 1) for T in combinations(range(len(V)), size)
+        project(origin, V[[*T]], A)
+        for size in range(1, len(V) + 1)
+        for T in combinations(range(len(V)), size)
     ]
     assert as_set(S.points) == as_set(s for s in candidates if belongs(s, V, A))
 
@@ -255,7 +286,10 @@ def test_cluster_points_in_space(Z, A):
     assume(np.linalg.matrix_rank(V - V[0]) == 3)
     B = np.eye(3) if A is None else A.astype(float)
     faces = {
-        face for facet in ConvexHull(V).simplices for size in (1, 2, 3) for face in combinations(sorted(facet), size)
+        face
+        for facet in ConvexHull(V).simplices
+        for size in (1, 2, 3)
+        for face in combinations(sorted(facet), size)
     }
     found = []
     for face in faces:
@@ -263,7 +297,11 @@ def test_cluster_points_in_space(Z, A):
         D = np.array([q - p for q in others]).reshape(-1, 3)
         weights = np.linalg.solve(D @ B @ D.T, -D @ B @ p)
         s = p + weights @ D
-        if min([1 - weights.sum(), *weights]) > -1e-9 and (V @ B @ s).max() < s @ B @ s + 1e-9 and abs(s).max() > 1e-9:
+        if (
+            min([1 - weights.sum(), *weights]) > -1e-9
+            and (V @ B @ s).max() < s @ B @ s + 1e-9
+            and abs(s).max() > 1e-9
+        ):
             found.append(s)
     ours = cluster_points(Z, A).points.astype(float)
     nearest = abs(ours[:, None] - np.array(found)).max(-1)
@@ -286,9 +324,16 @@ def test_cluster_points_of_a_cube():
 
 def test_cluster_points_of_the_emerging_leader():
     """The triangle of the second row of the paper's second figure: 0 is inside, and each edge has its foot."""
-    K = [[Fraction(1), Fraction(1, 3)], [Fraction(-1, 18), Fraction(5, 36)], [Fraction(-1), Fraction(-1)]]
+    K = [
+        [Fraction(1), Fraction(1, 3)],
+        [Fraction(-1, 18), Fraction(5, 36)],
+        [Fraction(-1), Fraction(-1)],
+    ]
     S = cluster_points(K)
-    assert S.faces == [[0], [1], [2], [0, 1], [0, 2], [1, 2]] and S.points[:3].tolist() == K
+    assert (
+        S.faces == [[0], [1], [2], [0, 1], [0, 2], [1, 2]]
+        and S.points[:3].tolist() == K
+    )
     (a, b), x = K[:2], S.points[3]
     assert x.tolist() == [Fraction(-119, 4479), Fraction(646, 4479)]
     assert oracle.turn(a, b, x) == 0 == oracle.dot(x, exact([b])[0] - exact([a])[0])
@@ -296,7 +341,10 @@ def test_cluster_points_of_the_emerging_leader():
 
 def is_inside(x, V):
     """Is x in the relative interior of the hull of V? A little beyond it, seen from each vertex, it is still in the hull."""
-    return all((project(y, V) == y).all() for y in (x + (x - v) * Fraction(1, 10**6) for v in V))
+    return all(
+        (project(y, V) == y).all()
+        for y in (x + (x - v) * Fraction(1, 10**6) for v in V)
+    )
 
 
 def dimension(V):
@@ -308,24 +356,34 @@ def test_eulers_relation(d):
     """prop-euler: flat polytopes, points that are not proper, the origin inside, outside and on the boundary."""
     rng, seen = np.random.default_rng(d), set()
     for _ in range(80):
-        V = np.unique(rng.integers(-2, 3, size=(rng.integers(1, d + 4), d)), axis=0).astype(object)
+        V = np.unique(
+            rng.integers(-2, 3, size=(rng.integers(1, d + 4), d)), axis=0
+        ).astype(object)
         V = V * Fraction(1) - (rng.integers(0, 3) == 0) * V[0]
         points, faces = cluster_points(V)
         proper = [is_inside(s, V[face]) for s, face in zip(points, faces, strict=True)]
-        count = sum((-1) ** dimension(V[face]) for face, p in zip(faces, proper, strict=True) if p)
+        count = sum(
+            (-1) ** dimension(V[face])
+            for face, p in zip(faces, proper, strict=True)
+            if p
+        )
         zero, e = np.zeros(d, int) * Fraction(1), dimension(V)
         inside = is_inside(zero, V)
         assert count == (1 - (-1) ** e if inside else 1)
         seen |= {("flat", e < d), ("proper", all(proper)), ("inside", inside)}
         seen.add(("boundary", not inside and not project(zero, V).any()))
     names = {name for name, _ in seen}
-    assert len(seen) == 2 * len(names) - (d == 1)  # all of it has been met, but that points on a line are proper
+    assert len(seen) == 2 * len(names) - (
+        d == 1
+    )  # all of it has been met, but that points on a line are proper
 
 
 def test_in_the_plane_every_edge_has_a_point_or_all_but_one():
     """For the polygon of leaders of a run: the origin inside, or not."""
     for seed in range(40):
-        Z = np.random.default_rng(seed).integers(-9, 10, size=(9, 2)).astype(object) + 6 * (seed % 2)
+        Z = np.random.default_rng(seed).integers(-9, 10, size=(9, 2)).astype(
+            object
+        ) + 6 * (seed % 2)
         K = limit_polytope(Z[Z.any(1)], alpha=1)
         if len(K) > 2:
             edges = sum(len(face) == 2 for face in cluster_points(K).faces)
@@ -337,11 +395,20 @@ def test_in_the_plane_every_edge_has_a_point_or_all_but_one():
     [
         ([[2, 3]], [[2, 3]]),
         ([[0, 0]], []),
-        ([[1, 1], [-1, -1]], [[1, 1], [-1, -1]]),  # 0 is the nearest point of the segment, and not in S
+        (
+            [[1, 1], [-1, -1]],
+            [[1, 1], [-1, -1]],
+        ),  # 0 is the nearest point of the segment, and not in S
         ([[1, 1], [0, 0], [-1, -1], [0, 0]], [[1, 1], [-1, -1]]),
         ([[1, 0], [0, 1]], [[1, 0], [0, 1], [0.5, 0.5]]),
-        ([[1, 0], [0, 1], [0.5, 0.5]], [[1, 0], [0, 1], [0.5, 0.5]]),  # an input point, and yet no vertex
-        ([[1, 0], [1, 1]], [[1, 0], [1, 1]]),  # (1, 0) meets the definition with equality at (1, 1)
+        (
+            [[1, 0], [0, 1], [0.5, 0.5]],
+            [[1, 0], [0, 1], [0.5, 0.5]],
+        ),  # an input point, and yet no vertex
+        (
+            [[1, 0], [1, 1]],
+            [[1, 0], [1, 1]],
+        ),  # (1, 0) meets the definition with equality at (1, 1)
         ([[1, 0], [2, 1]], [[2, 1]]),  # (1, 0) is a vertex, but (2, 1) reaches farther
         ([[3], [1], [-2], [0]], [[3], [-2]]),
         ([[3], [1]], [[3]]),
@@ -349,7 +416,10 @@ def test_in_the_plane_every_edge_has_a_point_or_all_but_one():
 )
 def test_small_hulls(vertices, points):
     S = cluster_points(vertices)
-    assert S.points.tolist() == points and S.points.shape == (len(points), len(vertices[0]))
+    assert S.points.tolist() == points and S.points.shape == (
+        len(points),
+        len(vertices[0]),
+    )
     assert len(S.faces) == len(points)
 
 
@@ -378,7 +448,9 @@ def test_blocks_change_nothing(monkeypatch):
     V = np.random.default_rng(1).normal(size=(12, 3))
     S = cluster_points(V)
     monkeypatch.setattr(geometry, "BLOCK", 7)
-    assert (cluster_points(V).points == S.points).all() and cluster_points(V).faces == S.faces
+    assert (cluster_points(V).points == S.points).all() and cluster_points(
+        V
+    ).faces == S.faces
 
 
 def test_too_many_subsets_are_refused(monkeypatch):
@@ -388,12 +460,16 @@ def test_too_many_subsets_are_refused(monkeypatch):
         "vertices has shape (1500, 2): 1500 different points of 2 coordinates have 1125750 subsets of at most 2 points, "
         "about 8995500 operations, expected at most 4000000. Points that are no vertices of the hull can be left out."
     )
-    with pytest.raises(ValueError, match="16 different points of 16 coordinates have 65535 subsets"):
+    with pytest.raises(
+        ValueError, match="16 different points of 16 coordinates have 65535 subsets"
+    ):
         cluster_points(np.eye(16))
     with pytest.raises(ValueError, match=re.escape(message)):
         cluster_points(V)
     monkeypatch.setattr(geometry, "MOST_WORK", 3 + 3 * 8)
-    assert len(cluster_points([[1, 0], [0, 1], [-1, 0], [1, 0]]).points)  # three different points: 3 + 3 subsets
+    assert len(
+        cluster_points([[1, 0], [0, 1], [-1, 0], [1, 0]]).points
+    )  # three different points: 3 + 3 subsets
     with pytest.raises(ValueError, match="10 subsets"):
         cluster_points([[1, 0], [0, 1], [-1, 0], [0, -1]])
 
@@ -401,7 +477,9 @@ def test_too_many_subsets_are_refused(monkeypatch):
 @pytest.mark.parametrize("vertices", [3, [1, 2], [[]], [], [[[1, 2]]]])
 def test_cluster_points_wants_rows(vertices):
     shape = re.escape(str(np.shape(vertices)))
-    with pytest.raises(ValueError, match=f"vertices has shape {shape}: expected points as rows"):
+    with pytest.raises(
+        ValueError, match=f"vertices has shape {shape}: expected points as rows"
+    ):
         cluster_points(vertices)
 
 
@@ -426,12 +504,18 @@ def test_hull_order_is_exact_on_floats():
 @pytest.mark.parametrize(
     "Z, vertices",
     [
-        ([[1, 1], [0.5, 0], [-1, 1], [0.25, -0.5], [-1, -1], [1, -1]], [[-1, -1], [1, -1], [1, 1], [-1, 1]]),
+        (
+            [[1, 1], [0.5, 0], [-1, 1], [0.25, -0.5], [-1, -1], [1, -1]],
+            [[-1, -1], [1, -1], [1, 1], [-1, 1]],
+        ),
         ([[3, 2]], [[3, 2]]),
         ([[3, 2], [-1, 2]], [[-1, 2], [3, 2]]),
         ([[3, 2], [-1, 2], [1, 2]], [[-1, 2], [3, 2]]),
         ([[3, 2], [6, 4], [-1, -1]], [[-1, -1], [6, 4]]),  # nothing stays at (3, 2)
-        ([[1, 0, 0], [0, 0, 1], [0, 2, 0], [0.1, 0.5, 0.2]], [[1, 0, 0], [0, 0, 1], [0, 2, 0]]),
+        (
+            [[1, 0, 0], [0, 0, 1], [0, 2, 0], [0.1, 0.5, 0.2]],
+            [[1, 0, 0], [0, 0, 1], [0, 2, 0]],
+        ),
         ([[3], [1], [-2]], [[3], [-2]]),
     ],
 )
@@ -441,10 +525,21 @@ def test_limit_polytope(Z, vertices, kind):
 
 
 def test_the_emerging_leader_is_a_vertex():
-    Z = [[1, "1/3"], ["-1/12", "1/12"], [-1, -1], [0, "1/4"], ["-3/10", "-7/10"], ["-3/5", "-9/10"]]
+    Z = [
+        [1, "1/3"],
+        ["-1/12", "1/12"],
+        [-1, -1],
+        [0, "1/4"],
+        ["-3/10", "-7/10"],
+        ["-3/5", "-9/10"],
+    ]
     Z += [["4/5", "1/10"], ["3/5", "3/20"]]
     K = limit_polytope([[Fraction(x) for x in z] for z in Z], Fraction(1, 2))
-    assert as_set(K) == {(1, Fraction(1, 3)), (Fraction(-1, 18), Fraction(5, 36)), (-1, -1)}
+    assert as_set(K) == {
+        (1, Fraction(1, 3)),
+        (Fraction(-1, 18), Fraction(5, 36)),
+        (-1, -1),
+    }
 
 
 @given(models(numbers=FRACTIONS, distinct=True, nonzero=True, most=6))
@@ -454,6 +549,8 @@ def test_the_limit_polytope_is_strictly_exposed(model):
     K = limit_polytope(Z, 1, A)
     assert (attention_sets(K, A) == np.eye(len(K), dtype=bool)).all()
     S = cluster_points(K, A)
-    assert (S.points[: len(K)] == K).all() and S.faces[: len(K)] == [[i] for i in range(len(K))]
+    assert (S.points[: len(K)] == K).all() and S.faces[: len(K)] == [
+        [i] for i in range(len(K))
+    ]
     assert all(len(face) > 1 for face in S.faces[len(K) :])
     assert as_set(limits.limit(Z, 1, A).tokens) <= as_set(S.points)

@@ -13,16 +13,22 @@ STILL = {"rate": 1e-12, "alpha_rate": 1e-12, "progress": False}  # nothing moves
 
 
 def a_problem(rows=70, length=40):
-    ids = torch.randint(1, 30, (rows, length), generator=torch.Generator().manual_seed(0))
+    ids = torch.randint(
+        1, 30, (rows, length), generator=torch.Generator().manual_seed(0)
+    )
     return ids, (ids < 15).sum(1) > length // 3
 
 
 def test_the_numbers_of_an_epoch_are_means_over_all_rows():
     """Bugs: the loss of the last batch, a short batch that weighs like a long one, errors for hits, batches for rows."""
     model, (ids, labels) = a_model(0), a_problem()
-    (row,) = train(model, ids, labels, epochs=1, batch=32, **STILL).epochs  # batches of 32, 32 and 6
+    (row,) = train(
+        model, ids, labels, epochs=1, batch=32, **STILL
+    ).epochs  # batches of 32, 32 and 6
     loss, accuracy = evaluate(model, ids, labels)
-    assert row["loss"] == pytest.approx(loss, rel=1e-6) and row["accuracy"] == pytest.approx(accuracy)
+    assert row["loss"] == pytest.approx(loss, rel=1e-6) and row[
+        "accuracy"
+    ] == pytest.approx(accuracy)
     assert accuracy not in (0, 0.5, 1)
 
 
@@ -44,7 +50,9 @@ def test_equally_good_epochs():
     """Bugs: the last of equally good ones is the best; patience ends one epoch late."""
     data = a_problem()
     assert train(a_model(0), *data, data, epochs=4, **STILL).best == 0
-    assert len(train(a_model(0), *data, data, epochs=9, patience=2, **STILL).epochs) == 3
+    assert (
+        len(train(a_model(0), *data, data, epochs=9, patience=2, **STILL).epochs) == 3
+    )
 
 
 def test_alphas_rate_is_its_own():
@@ -62,8 +70,15 @@ def test_a_checkpoint_knows_every_setting(tmp_path):
     held = a_problem(8, 5)
 
     def run(change=(), model=None, data=(ids, labels), validation=held):
-        options = {"epochs": 1, "progress": False, "folder": tmp_path, "batch": 4} | dict(change)
-        return train(a_model(0) if model is None else model, *data, validation, **options)
+        options = {
+            "epochs": 1,
+            "progress": False,
+            "folder": tmp_path,
+            "batch": 4,
+        } | dict(change)
+        return train(
+            a_model(0) if model is None else model, *data, validation, **options
+        )
 
     def other(**options):
         model = a_model(0, **options)
@@ -91,20 +106,27 @@ def test_a_checkpoint_knows_every_setting(tmp_path):
         "model  ": {"model": other(attention="pass-through")},
         "model   ": {"model": other(temperature=0.5)},
     }.items():
-        with pytest.raises(ValueError, match=rf"holds a run with other settings or data \({name.strip()}[,)]"):
+        with pytest.raises(
+            ValueError,
+            match=rf"holds a run with other settings or data \({name.strip()}[,)]",
+        ):
             run(**value)
     assert len(run().epochs) == 1
 
 
 def test_a_digest_knows_shapes():
     """Bug: the same bytes in another shape are taken for the same data."""
-    assert classifier._digest(torch.zeros(2, 3)) != classifier._digest(torch.zeros(3, 2))
+    assert classifier._digest(torch.zeros(2, 3)) != classifier._digest(
+        torch.zeros(3, 2)
+    )
 
 
 def explained(seed, depth=3, A=None, d=2):
     model = a_model(seed, d, rows=12, depth=depth, A=A, alpha=0.7)
     model.vocabulary = Vocabulary([[f"w{i}" for i in range(1, 12)]])
-    return model, explain(model, [model.vocabulary.words[i] for i in (1, 2, 2, 3, 4, 5, 5, 5, 6)])
+    return model, explain(
+        model, [model.vocabulary.words[i] for i in (1, 2, 2, 3, 4, 5, 5, 5, 6)]
+    )
 
 
 @pytest.mark.parametrize("A", [None, [[2.0, 0.5], [0.5, 1.0]]])
@@ -125,8 +147,12 @@ def test_the_radius_of_stability_is_the_root_of_its_inequality(A):
             for i, j in enumerate(to):
                 for l in set(range(len(Z))) - {j}:  # noqa: E741
                     gap = Z[i] @ M @ (Z[j] - Z[l])
-                    roots.append(max(np.roots([2, length(Z[j] - Z[l]) + 2 * length(Z[i]), -gap])))
-        assert e.stable == pytest.approx(min(roots), rel=1e-4)  # the model keeps A in float32
+                    roots.append(
+                        max(np.roots([2, length(Z[j] - Z[l]) + 2 * length(Z[i]), -gap]))
+                    )
+        assert e.stable == pytest.approx(
+            min(roots), rel=1e-4
+        )  # the model keeps A in float32
 
 
 def test_shares_belong_to_all_that_gather():
@@ -154,7 +180,10 @@ def emerging(depth, times):
         model.embedding.weight[1:] = torch.tensor(EMERGING.astype(float))
     model.vocabulary = Vocabulary([[f"w{i}" for i in range(8)]])
     words = [f"w{i}" for i in range(8)]
-    return model, explain(model, words + [word for word, k in zip(words, times, strict=True) for _ in range(k)])
+    return model, explain(
+        model,
+        words + [word for word, k in zip(words, times, strict=True) for _ in range(k)],
+    )
 
 
 def test_leaders_are_those_of_the_layers_there_are():
@@ -168,7 +197,9 @@ def test_a_word_left_out_is_out():
     model, e = explained(2)
     words = [w for w, k in zip(e.words, e.counts, strict=True) for _ in range(k)]
     for word, logit in zip(e.words, e.without, strict=True):
-        assert explain(model, [w for w in words if w != word]).logit == pytest.approx(logit, abs=1e-9)
+        assert explain(model, [w for w in words if w != word]).logit == pytest.approx(
+            logit, abs=1e-9
+        )
 
 
 def test_some_ids_are_what_they_are():
@@ -177,9 +208,13 @@ def test_some_ids_are_what_they_are():
     weights = torch.rand(ids.shape, dtype=torch.float64) * (ids != 0)
     weights[:, 1] = 0
     words, sums = classifier.merged(ids, weights)
-    for row, w, said, total in zip(ids.tolist(), weights.tolist(), words.tolist(), sums.tolist(), strict=True):
+    for row, w, said, total in zip(
+        ids.tolist(), weights.tolist(), words.tolist(), sums.tolist(), strict=True
+    ):
         by_hand = {}
         for i, x in zip(row, w, strict=True):
             if x:
                 by_hand[i] = by_hand.get(i, 0) + x
-        assert {i: x for i, x in zip(said, total, strict=True) if x} == pytest.approx(by_hand)
+        assert {i: x for i, x in zip(said, total, strict=True) if x} == pytest.approx(
+            by_hand
+        )

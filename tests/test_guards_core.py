@@ -13,6 +13,7 @@ from forever import first_change
 from test_routes import adversary, as_sets
 
 from hmlib import (
+    arithmetic,
     attention,
     attention_sets,
     cluster_points,
@@ -56,13 +57,18 @@ def test_the_margin_of_a_layer():
     """Bugs: no rounding, a constant below 7 eps, no place for subnormals, the smallest coordinate for the largest."""
     for size in (1.0, 1e300, 1e-300, 5e-324):
         Z = size * np.array([[0.0, 1], [-3, 2]])
-        taken, needed = Fraction(rounding.of_layer(Z)), 7 * EPS * Fraction(float(abs(Z).max())) + S
+        taken, needed = (
+            Fraction(rounding.of_layer(Z)),
+            7 * EPS * Fraction(float(abs(Z).max())) + S,
+        )
         assert needed <= taken <= 2 * needed
 
 
 def blur_needed(looks, A, x, y, b):
     """2 b |A q|_1 + b |A (x - y)|_1 + 2 b^2 |A|."""
-    return 2 * b * abs(looks).sum() + b * abs(A @ (x - y)).sum() + 2 * b * b * abs(A).sum()
+    return (
+        2 * b * abs(looks).sum() + b * abs(A @ (x - y)).sum() + 2 * b * b * abs(A).sum()
+    )
 
 
 @pytest.mark.parametrize("d", [1, 2, 3, 5])
@@ -72,7 +78,10 @@ def test_the_margin_of_scores(d):
     for k in range(40):
         M = rng.normal(size=(d, d))
         A = None if k % 2 else M + M.T  # entries of both signs, whose products cancel
-        X, Q = -rng.uniform(0.1, 1, (7, d)) * 10.0 ** rng.integers(-2, 3, d), rng.normal(size=(4, d))
+        X, Q = (
+            -rng.uniform(0.1, 1, (7, d)) * 10.0 ** rng.integers(-2, 3, d),
+            rng.normal(size=(4, d)),
+        )
         looks, B = Q if A is None else Q @ A, np.eye(d) if A is None else A
         plain = rounding.of_scores(Q, looks, X, A)
         terms = abs(Q) @ abs(B) @ abs(X).max(0)
@@ -80,10 +89,22 @@ def test_the_margin_of_scores(d):
         assert (plain <= (2 * d + 8) * rounding.EPS * terms * 1.001 + 1e-300).all()
         for blur in (1e-12, 1e-3, 100.0):
             more = rounding.of_scores(Q, looks, X, A, blur) - plain
-            needed = np.array([max(blur_needed(q, B, x, y, blur) for x in X for y in X) for q in looks])
+            needed = np.array(
+                [
+                    max(blur_needed(q, B, x, y, blur) for x in X for y in X)
+                    for q in looks
+                ]
+            )
             span = np.ptp(X, axis=0) @ abs(B)
-            most = 1.02 * blur * (2 * abs(looks).sum(-1) + span.sum() + 2 * blur * abs(B).sum()) + 1e-9 * terms * blur
-            assert (more >= needed).all() and (more <= most + 1e-12 * blur * terms).all()
+            most = (
+                1.02
+                * blur
+                * (2 * abs(looks).sum(-1) + span.sum() + 2 * blur * abs(B).sum())
+                + 1e-9 * terms * blur
+            )
+            assert (more >= needed).all() and (
+                more <= most + 1e-12 * blur * terms
+            ).all()
 
 
 def test_scores_that_underflow():
@@ -92,7 +113,13 @@ def test_scores_that_underflow():
     for d in (1, 2, 4):
         Q, X = (rng.normal(size=(30, d)) * 2.0**-535 for _ in range(2))
         error = rounding.of_scores(Q, Q, X)
-        true = [[sum(Fraction(a) * Fraction(b) for a, b in zip(q, x, strict=True)) for x in X] for q in Q]
+        true = [
+            [
+                sum(Fraction(a) * Fraction(b) for a, b in zip(q, x, strict=True))
+                for x in X
+            ]
+            for q in Q
+        ]
         off = max(
             abs(Fraction(float(s)) - t)
             for row, want in zip(Q @ X.T, true, strict=True)
@@ -151,7 +178,9 @@ def test_a_choice_under_blur(d, large, monkeypatch):
             assert i in tied, k
         X, i, j, l = close_call(rng, d, A, b, 30.0, aside)  # noqa: E741
         first, ties = attention.choose(X[None], A, blur=1e-3 * b)
-        if int((X @ B @ X[i]).argmax()) == j != i and not np.isin(i, [row for rows, _ in ties for row in rows]):
+        if int((X @ B @ X[i]).argmax()) == j != i and not np.isin(
+            i, [row for rows, _ in ties for row in rows]
+        ):
             sure += first[i] == j
     assert flipped > 30 and sure > 20
 
@@ -164,11 +193,22 @@ def test_merged_floats_are_a_tie_under_blur(d, no_size_is_small):
         X = rng.normal(size=(9, d))
         far = (X * X).sum(-1).argmax()
         X = np.concatenate([X, X[[far]]])
-        for route in (attention.choose, lambda X, A, blur=0: attention.dense(X, X, A, blur=blur)):
-            rows = {int(row) for some, _ in route(X[None], None, blur=1e-9)[1] for row in some}
+        for route in (
+            attention.choose,
+            lambda X, A, blur=0: attention.dense(X, X, A, blur=blur),
+        ):
+            rows = {
+                int(row)
+                for some, _ in route(X[None], None, blur=1e-9)[1]
+                for row in some
+            }
             assert {far, 9} <= rows
             assert not route(X[None], None)[1]
-        assert {far, 9} <= {int(r) for some, _ in attention.choose(X[None], None, blur=1e-9)[1] for r in some}
+        assert {far, 9} <= {
+            int(r)
+            for some, _ in attention.choose(X[None], None, blur=1e-9)[1]
+            for r in some
+        }
 
 
 def test_a_tie_under_blur_is_its_own():
@@ -176,7 +216,13 @@ def test_a_tie_under_blur_is_its_own():
     X = np.array([[1.0, 0], [1, 1e-9], [-1, 0.5], [-1, 0.5 + 1e-9], [0, -2]])
     first, ties = attention.choose(X[None], None, blur=1e-6)
     found = {int(row): set(members.tolist()) for rows, members in ties for row in rows}
-    assert found == {0: {0, 1}, 1: {0, 1}, 2: {2, 3}, 3: {2, 3}} and first.tolist() == [0, 0, 2, 2, 4]
+    assert found == {0: {0, 1}, 1: {0, 1}, 2: {2, 3}, 3: {2, 3}} and first.tolist() == [
+        0,
+        0,
+        2,
+        2,
+        4,
+    ]
 
 
 def test_blur_goes_along_with_the_scale():
@@ -203,11 +249,18 @@ def test_near_copies_in_every_route(no_size_is_small):
             end = limit(Z, alpha, A)
             if end.certified:
                 truth = limit(
-                    inputs.rationals(Z), inputs.rationals(np.asarray(alpha)), None if A is None else inputs.rationals(A)
+                    arithmetic.rationals(Z),
+                    arithmetic.rationals(np.asarray(alpha)),
+                    None if A is None else arithmetic.rationals(A),
                 )
                 for name in ("leaders", "born", "follows", "settled_at"):
-                    assert np.array_equal(getattr(end, name), getattr(truth, name)), (seed, name)
-                assert abs(inputs.rationals(end.tokens) - truth.tokens).max() <= Fraction(end.error_bound)
+                    assert np.array_equal(getattr(end, name), getattr(truth, name)), (
+                        seed,
+                        name,
+                    )
+                assert abs(
+                    arithmetic.rationals(end.tokens) - truth.tokens
+                ).max() <= Fraction(end.error_bound)
                 certified += end.error_bound > 0
     assert certified > 40
 
@@ -219,11 +272,21 @@ def test_who_is_forgotten(no_size_is_small):
     """Bugs: no margin, one 100 times too small, those who still ask, the octagon of all, who was forgotten comes back."""
     b = 1e-9
     square = [[1.0, 1], [1, -1], [-1, -1], [-1, 1]]
-    inner = [[1 - 4 * b, 0.1], [0.2, -1 + 4 * b], [1 - 40 * b, 0.1], [0.1, 0.1], [0.3, 0.2], [1.5, 0.0]]
+    inner = [
+        [1 - 4 * b, 0.1],
+        [0.2, -1 + 4 * b],
+        [1 - 40 * b, 0.1],
+        [0.1, 0.1],
+        [0.3, 0.2],
+        [1.5, 0.0],
+    ]
     settled = np.array([True] * 4 + [True, True, True, True, False, True])
     born = np.array([0] * 4 + [-1] * 6)
     run = SimpleNamespace(
-        cloud=SimpleNamespace(Z=np.array(square + inner), blur=b), born=born, settled=settled, heard=None
+        cloud=SimpleNamespace(Z=np.array(square + inner), blur=b),
+        born=born,
+        settled=settled,
+        heard=None,
     )
     limits._Run._forget(run)
     assert run.heard[0].tolist() == [True] * 4 + [True, True, False, False, True, True]
@@ -252,12 +315,20 @@ def mirrored(seed):
     """Pairs that are mirror images, some on their way to others, and tokens on the mirror, which are tied with both."""
     rng = np.random.default_rng([seed, 3])
     lead = np.array([rng.integers(1, 4), rng.integers(2, 4), -rng.integers(1, 4)])
-    pairs = lead + np.array([[0, 0, 0], *rng.integers(-1, 3, (int(rng.integers(1, 3)), 3)) * [-1, 0, 1]])
+    pairs = lead + np.array(
+        [[0, 0, 0], *rng.integers(-1, 3, (int(rng.integers(1, 3)), 3)) * [-1, 0, 1]]
+    )
     on = rng.integers(-1, 2, (int(rng.integers(1, 3)), 3))
     on[:, 2] = on[:, 0]
     on[:, 1] = rng.integers(1, 3, len(on))
-    if seed % 3 == 0:  # in its own set: half of the way between two that are mirror images
-        on[0] = [pairs[-1, 0] + pairs[-1, 2], 2 * pairs[-1, 1], pairs[-1, 0] + pairs[-1, 2]]
+    if (
+        seed % 3 == 0
+    ):  # in its own set: half of the way between two that are mirror images
+        on[0] = [
+            pairs[-1, 0] + pairs[-1, 2],
+            2 * pairs[-1, 1],
+            pairs[-1, 0] + pairs[-1, 2],
+        ]
         pairs, on[1:] = 2 * pairs, 2 * on[1:]
     alpha = Fraction(*rng.choice([(1, 2), (1, 1), (3, 1), (1, 5)]).tolist())
     return exact(np.concatenate([pairs, pairs[:, ::-1], on])), alpha, None
@@ -269,17 +340,23 @@ def test_sets_that_stay_are_those_of_the_criterion():
     for seed in range(300):
         Z, alpha, A = awkward(seed) if seed % 5 == 0 else mirrored(seed)
         Z = np.array(list(dict.fromkeys(map(tuple, Z))), object)[:9]
-        copies = np.array([1 + (sum(map(abs, z)) % 3 == 0) * (seed % 2) for z in Z])  # as many of mirror images
+        copies = np.array(
+            [1 + (sum(map(abs, z)) % 3 == 0) * (seed % 2) for z in Z]
+        )  # as many of mirror images
         full = [list(z) for z, k in zip(Z, copies, strict=True) for _ in range(k)]
         names = np.repeat(np.arange(len(Z)), copies)
         for _ in range(4):
             sets = {
                 i: np.unique(names[sorted(C)])
-                for i, C in zip(names.tolist(), oracle.attention_sets(full, A), strict=True)
+                for i, C in zip(
+                    names.tolist(), oracle.attention_sets(full, A), strict=True
+                )
             }
             lead = {i for i in sets if sets[i].tolist() == [i]}
             X = np.array([full[list(names).index(i)] for i in range(len(Z))], object)
-            found = frozen.for_ever(X, X, {i: C for i, C in sets.items() if i not in lead}, copies, alpha, A)
+            found = frozen.for_ever(
+                X, X, {i: C for i, C in sets.items() if i not in lead}, copies, alpha, A
+            )
             layer, forms = first_change(full, alpha, A)
             assert (found is not None) == (forms is not None and layer is None), seed
             if found:
@@ -287,7 +364,9 @@ def test_sets_that_stay_are_those_of_the_criterion():
                 for i in range(len(Z)):
                     m, parts = forms[list(names).index(i)]
                     assert list(M[i]) == list(m)
-                    parts = [list(p) for p in parts] + [[0] * len(m)] * (len(q) - len(parts))
+                    parts = [list(p) for p in parts] + [[0] * len(m)] * (
+                        len(q) - len(parts)
+                    )
                     assert [list(x[i]) for x in q] == parts[: len(q)]
                 stay += any(len(C) > 1 for C in sets.values())
                 break
@@ -299,7 +378,9 @@ def test_sets_that_stay_are_those_of_the_criterion():
 def test_a_gap_that_is_0_once_is_not_positive():
     """Bug: a gap that is 0 at some layer is taken for positive. Sums of c binom(t, k) 2^(-p t), as {(p, k): c}."""
     half = Fraction(1, 2)
-    assert frozen.positive({(0, 0): Fraction(51, 100), (1, 1): Fraction(-1)}, half)  # t / 2^t is at most a half
+    assert frozen.positive(
+        {(0, 0): Fraction(51, 100), (1, 1): Fraction(-1)}, half
+    )  # t / 2^t is at most a half
     assert not frozen.positive({(0, 0): half, (1, 1): Fraction(-1)}, half)
     assert not frozen.positive({(1, 0): Fraction(100), (0, 0): Fraction(-1)}, half)
 
@@ -309,9 +390,15 @@ def test_a_guess_is_called_one():
     Z = np.array([[1, 0.1], [2, -1], [2, -1.000001]])
     end, truth = limit(Z, 1e10, seconds=0), limit(Z, 1e10)
     assert truth.certified and truth.follows.tolist() == [2, 2, 2]
-    assert not end.certified and end.settled_at is None and end.error_bound == np.ptp(Z, axis=0).max() == 1.100001
     assert (
-        end.leaders.tolist() == [2] and end.follows.tolist() == [-1, 2, 2] and end.sure.tolist() == [False, True, True]
+        not end.certified
+        and end.settled_at is None
+        and end.error_bound == np.ptp(Z, axis=0).max() == 1.100001
+    )
+    assert (
+        end.leaders.tolist() == [2]
+        and end.follows.tolist() == [-1, 2, 2]
+        and end.sure.tolist() == [False, True, True]
     )
 
 
@@ -356,8 +443,17 @@ def test_batches_with_masks_where_some_ask(d, tile, monkeypatch):
     monkeypatch.setattr(routes, "SMALL", 3)
     for seed in range(16):
         rng = np.random.default_rng([seed, d])
-        Z = np.stack([np.resize(adversary(int(s), d)[0], (14, d)) for s in rng.integers(0, 10**6, 3)])
-        Z = np.where(abs(Z) < 1e100, Z, np.sign(Z)) if seed % 2 else rng.integers(-2, 3, Z.shape).astype(float)
+        Z = np.stack(
+            [
+                np.resize(adversary(int(s), d)[0], (14, d))
+                for s in rng.integers(0, 10**6, 3)
+            ]
+        )
+        Z = (
+            np.where(abs(Z) < 1e100, Z, np.sign(Z))
+            if seed % 2
+            else rng.integers(-2, 3, Z.shape).astype(float)
+        )
         Z[0, 3] = 0
         mask = rng.random((3, 14)) < 0.7
         mask[:, 5] = True
@@ -365,7 +461,9 @@ def test_batches_with_masks_where_some_ask(d, tile, monkeypatch):
             mask[1] = True  # one cloud without padding among others with it
         M = rng.integers(-2, 3, (d, d))
         A = (M.T @ M + np.eye(d)) if seed % 3 else None
-        asking = np.flatnonzero(mask & (rng.random((3, 14)) < (1 if seed % 5 == 0 else 0.5)))
+        asking = np.flatnonzero(
+            mask & (rng.random((3, 14)) < (1 if seed % 5 == 0 else 0.5))
+        )
         if len(asking) == 0:
             continue
         found = sets_of(attention.choose(Z, A, mask, asking), asking)
@@ -395,7 +493,10 @@ def test_large_clouds_with_copies_and_zeros(no_size_is_small):
             assert as_sets(attention_sets(Z)) == expected
             assert follow(Z).tolist() == [min(C) for C in expected]
             for _, members in attention.choose(Z[None], None)[1]:
-                assert len(set(map(tuple, Z[members]))) > 1 and (np.diff(members) > 0).all()
+                assert (
+                    len(set(map(tuple, Z[members]))) > 1
+                    and (np.diff(members) > 0).all()
+                )
 
 
 def test_tiles_and_their_ends(monkeypatch):
@@ -405,22 +506,36 @@ def test_tiles_and_their_ends(monkeypatch):
     for seed in range(16):
         rng = np.random.default_rng(seed)
         n = int(rng.integers(17, 30))
-        Z = rng.normal(size=(n, 5)) * 10.0 ** rng.integers(-6, 7, (n, 1) if seed % 2 else (1, 1))
-        Z = np.concatenate([Z, np.nextafter(Z[-4:], rng.choice([-9, 9], (4, 5))), Z[:2]])
+        Z = rng.normal(size=(n, 5)) * 10.0 ** rng.integers(
+            -6, 7, (n, 1) if seed % 2 else (1, 1)
+        )
+        Z = np.concatenate(
+            [Z, np.nextafter(Z[-4:], rng.choice([-9, 9], (4, 5))), Z[:2]]
+        )
         if seed % 3 == 0:
             Z = Z[np.argsort((Z * Z).sum(1))]  # the farthest in the last tile
         expected = oracle.attention_sets(Z)
-        assert as_sets(attention_sets(Z)) == expected and follow(Z).tolist() == [min(C) for C in expected]
+        assert as_sets(attention_sets(Z)) == expected and follow(Z).tolist() == [
+            min(C) for C in expected
+        ]
 
 
 def test_ties_across_tiles(monkeypatch):
     """Bug: whoever stands in two tiles, the last of which begins again, is twice in a tie, and twice in its mean."""
     monkeypatch.setattr(attention, "TILE", 16)
     for seed in range(12):
-        Z = np.random.default_rng(seed).integers(-1, 2, (18 + seed % 4, 5)).astype(float)
+        Z = (
+            np.random.default_rng(seed)
+            .integers(-1, 2, (18 + seed % 4, 5))
+            .astype(float)
+        )
         expected, asking = oracle.attention_sets(Z), np.arange(len(Z))
         for i, C in sets_of(attention.choose(Z[None], None), asking).items():
-            assert (expected[i] if len({tuple(Z[j]) for j in expected[i]}) > 1 else {min(expected[i])}) == C
+            assert (
+                expected[i]
+                if len({tuple(Z[j]) for j in expected[i]}) > 1
+                else {min(expected[i])}
+            ) == C
         for _, members in attention.choose(Z[None], None)[1]:
             assert (np.diff(members) > 0).all()
 
@@ -441,7 +556,9 @@ def test_a_route_in_the_plane_where_normals_are_steep(seed, no_size_is_small):
         A = U * 10.0 ** rng.uniform(-7, 1, 2) @ U.T if k % 3 else None
         A = A if A is None else (A + A.T) / 2
         Z = rng.normal(size=(14, 2))
-        Z[:4, 1] = Z[:, 1].min() - 1  # an edge at the bottom: its normal is straight down
+        Z[:4, 1] = (
+            Z[:, 1].min() - 1
+        )  # an edge at the bottom: its normal is straight down
         Z[4:7] = Z[:3] + np.spacing(Z[:3]) * rng.integers(-2, 3, (3, 2))
         extra = (
             -np.outer(rng.uniform(0.1, 2, 4), [0, 1])
@@ -458,9 +575,12 @@ def test_a_route_in_the_plane_where_normals_are_steep(seed, no_size_is_small):
 
 def test_nothing_is_changed_and_nothing_is_shared():
     """Bugs: an argument changed in place, a result that is a view of an argument, or of another result."""
-    Z, A = np.array([[1.0, 0], [2, 1], [2, -1], [2, 1]]), np.array([[2.0, 0.5], [0.5, 1]])
+    Z, A = (
+        np.array([[1.0, 0], [2, 1], [2, -1], [2, 1]]),
+        np.array([[2.0, 0.5], [0.5, 1]]),
+    )
     hidden = np.array([True, True, True, False])
-    for numbers in (lambda X: X.copy(), inputs.rationals):
+    for numbers in (lambda X: X.copy(), arithmetic.rationals):
         X, B, mask = numbers(Z), numbers(A), hidden.copy()
         alpha = numbers(np.array([1.0, 2]))
         before = [x.copy() for x in (X, B, mask, alpha)]
@@ -510,7 +630,9 @@ def test_copies_count_in_a_mean_and_lead_once():
     path = simulate(Z, Fraction(1), 2)
     assert [list(z) for z in path.tokens[1].tolist()] == oracle.step(Z, 1)
     end = limit(Z, Fraction(1))
-    assert end.leaders.tolist() == oracle.leaders([np.array(X, object) for X in _long(Z)])
+    assert end.leaders.tolist() == oracle.leaders(
+        [np.array(X, object) for X in _long(Z)]
+    )
     assert all((Z[i] != Z[:i]).any(-1).all() for i in end.leaders)
 
 
@@ -574,10 +696,14 @@ def test_rows_that_share_a_sum():
         X = rng.integers(-1, 2, (int(rng.integers(1, 12)), d)).astype(float)
         if seed % 2:
             X = X + rng.choice([0, 1e-17, 1e17], (1, d))
-        first, of = inputs.distinct(X)
+        first, of = arithmetic.distinct(X)
         seen = list(dict.fromkeys(map(tuple, X)))
-        assert [tuple(X[i]) for i in first] == seen and of.tolist() == [seen.index(tuple(x)) for x in X]
-        assert [int(i) for i in first] == [next(i for i, x in enumerate(X) if tuple(x) == z) for z in seen]
+        assert [tuple(X[i]) for i in first] == seen and of.tolist() == [
+            seen.index(tuple(x)) for x in X
+        ]
+        assert [int(i) for i in first] == [
+            next(i for i, x in enumerate(X) if tuple(x) == z) for z in seen
+        ]
 
 
 # Projections

@@ -16,7 +16,9 @@ a, b, c = [0.0, 1.0], [1.0, 0.5], [2.0, 0.0]
 
 def read_off(machine):
     """From the weights: |g|_1 of the line, the product of 1 + |c| over the blocks that separate, the narrowest ramp."""
-    grown = math.prod(1 + abs(B.V[0, 1]) for B in machine.blocks if B.stage == "separate")
+    grown = math.prod(
+        1 + abs(B.V[0, 1]) for B in machine.blocks if B.stage == "separate"
+    )
     ramps = []  # both neurons of a ramp have its slope, 1 / width; p is the first coordinate after the collapse
     for B in machine.blocks:
         if B.stage == "label":
@@ -26,7 +28,13 @@ def read_off(machine):
 
 
 @pytest.mark.parametrize(
-    "name, mode", [("extremes", "set"), ("nested", "set"), ("random", "set"), ("balanced", "measure")]
+    "name, mode",
+    [
+        ("extremes", "set"),
+        ("nested", "set"),
+        ("random", "set"),
+        ("balanced", "measure"),
+    ],
 )
 def test_margin_and_temperature_are_those_of_the_proof(name, mode):
     """Bugs: a factor too much, a block's stretch or heat forgotten, entropy of the wrong length, the largest gap taken.
@@ -44,7 +52,9 @@ def test_margin_and_temperature_are_those_of_the_proof(name, mode):
         assert machine.margin == slack / (size * grown)
         longest = max(map(len, sequences))
         heat = 2 * math.log(longest) * float(grown)
-        assert machine.temperature == (math.inf if mode == "measure" else pytest.approx(float(slack) / heat))
+        assert machine.temperature == (
+            math.inf if mode == "measure" else pytest.approx(float(slack) / heat)
+        )
         separating += machine.stages().get("separate", 0)
     assert separating > 0 or name != "extremes"
 
@@ -55,7 +65,9 @@ def test_a_ramp_is_the_middle_third_of_its_gap():
         machine = classify_exactly([fractions(X), fractions(Y)], "xy")
         (ramp,) = [B for B in machine.blocks if B.stage == "label"]
         low, high = sorted(-ramp.b / ramp.U[:, 0])
-        one, two = sorted(list(machine.states(fractions(Z)))[-3][2][0, 0] for Z in (X, Y))
+        one, two = sorted(
+            list(machine.states(fractions(Z)))[-3][2][0, 0] for Z in (X, Y)
+        )
         assert (low, high) == ((2 * one + two) / 3, (one + 2 * two) / 3)
 
 
@@ -65,7 +77,10 @@ def test_within_the_margin_p_stays_above_one_half():
     for k in range(2, 40):
         machine = classify_exactly([fractions([[0, 0]]), fractions([[k, 1]])], "xy")
         g = machine.blocks[0].U[0]
-        down = fractions([[0, 0], [k, 1]]) - np.array([Fraction(int(np.sign(x))) for x in g]) * machine.margin
+        down = (
+            fractions([[0, 0], [k, 1]])
+            - np.array([Fraction(int(np.sign(x))) for x in g]) * machine.margin
+        )
         wide += read_off(machine)[2] > Fraction(1, 2)
         p = machine.blocks[0].feed_forward(down)[:, 0]
         assert (p >= Fraction(1, 2)).all()
@@ -87,10 +102,17 @@ def test_what_was_given_is_run_and_looked_at(monkeypatch):
     given = [[a, b], [a, b, c], [b, c]], ["x", "y", "x"]
     said(monkeypatch, [0.0, 0.2, -0.1])
     assert classify_exactly(*given).error == pytest.approx(0.2)
-    for off, names in (([0, 0.3, 0], {"1"}), ([0, 0, 0.6], {"2"}), ([-0.3, 0, 0], {"0"}), ([0, np.nan, 0], {"1"})):
+    for off, names in (
+        ([0, 0.3, 0], {"1"}),
+        ([0, 0, 0.6], {"2"}),
+        ([-0.3, 0, 0], {"0"}),
+        ([0, np.nan, 0], {"1"}),
+    ):
         monkeypatch.undo()
         said(monkeypatch, off)
-        with pytest.raises(ValueError, match="float64 cannot tell sequences") as refused:
+        with pytest.raises(
+            ValueError, match="float64 cannot tell sequences"
+        ) as refused:
             classify_exactly(*given)
         assert names <= set(str(refused.value).split())
 
@@ -99,7 +121,11 @@ def test_places_that_rounding_may_confuse_are_refused():
     """Bug: two places a rounding apart get a ramp between them."""
     refused = 0
     for k in range(40):
-        near = [[[1.0, 2.0 + k * 2.0**-51]], [[1.0, 2.0 + (k + 1) * 2.0**-51]], [[-5.0, 9.0]]]
+        near = [
+            [[1.0, 2.0 + k * 2.0**-51]],
+            [[1.0, 2.0 + (k + 1) * 2.0**-51]],
+            [[-5.0, 9.0]],
+        ]
         with pytest.raises(ValueError, match="float64 cannot tell"):
             classify_exactly(near, [0, 1, 0])
         refused += 1
@@ -126,14 +152,21 @@ def test_an_interpolation_is_run_and_looked_at(monkeypatch):
     ):
         monkeypatch.undo()
         with_ends(change)
-        with pytest.raises(ValueError, match=r"input 0 misses its output by .*: inputs 0 and 1 are too near"):
+        with pytest.raises(
+            ValueError,
+            match=r"input 0 misses its output by .*: inputs 0 and 1 are too near",
+        ):
             interpolate_exactly(X, Y)
 
 
 def test_the_class_is_the_nearest_number(monkeypatch):
     """Bugs: rounding down or up, a number beyond the last class, or below the first, read from the other end."""
     machine = classify_exactly([[a], [b], [c]], "xyz")
-    monkeypatch.setattr(ExactTransformer, "scores", lambda *args: np.array([-0.7, 0.4, 0.6, 1.4, 1.6, 2.7]))
+    monkeypatch.setattr(
+        ExactTransformer,
+        "scores",
+        lambda *args: np.array([-0.7, 0.4, 0.6, 1.4, 1.6, 2.7]),
+    )
     assert machine.predict([a]) == list("xxyyzz")
 
 
@@ -142,7 +175,9 @@ def test_scores_are_means_over_real_tokens():
     machine = classify_exactly([[a, b], [a, b, c, c, c], [c]], "xyz")
     batch, mask = padded([np.array(x) for x in ([a, b], [a, b, c, c, c], [c])])
     batch[~mask] = 7.0
-    assert machine.scores(batch, mask) == pytest.approx([0, 1, 2]) and machine.predict(batch, mask) == list("xyz")
+    assert machine.scores(batch, mask) == pytest.approx([0, 1, 2]) and machine.predict(
+        batch, mask
+    ) == list("xyz")
     assert machine.predict(batch, mask, 1e-9) == list("xyz")
     q = np.array([[0, 0, 9, 9, 9], [1, 2, 3, 4, 5], [2, 9, 9, 9, 9]], float)
     fake = ExactTransformer([], None, None, None)
@@ -166,4 +201,6 @@ def test_the_parameters_are_counted_by_hand():
     machine = classify_exactly([[a], [b]], "xy")
     assert machine.stages() == {"collapse": 1, "label": 1}
     one = 4 + 4 + 2 + 2 + 2 + 2
-    assert machine.n_parameters == (one + 2 * 2 * 2) + one  # V of the collapse has rank 2, that of the label none
+    assert (
+        machine.n_parameters == (one + 2 * 2 * 2) + one
+    )  # V of the collapse has rank 2, that of the label none

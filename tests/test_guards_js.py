@@ -7,7 +7,7 @@ import pytest
 from browsing import ROOT
 from clouds import near
 
-from hmlib import attention_sets, inputs, limit, limits, rounding
+from hmlib import arithmetic, attention_sets, limit, limits, rounding
 
 IN_THE_PAGE = """
 async ([source, given]) => {
@@ -22,7 +22,7 @@ async ([source, given]) => {
 
 
 def rational(X):
-    return None if X is None else inputs.rationals(np.asarray(X, float))
+    return None if X is None else arithmetic.rationals(np.asarray(X, float))
 
 
 @pytest.fixture(scope="module")
@@ -33,7 +33,10 @@ def pairs(browser):
         if Z.shape[1] == 2 and isinstance(alpha, float) and 1e-2 < alpha < 1e20:
             given.append((Z, alpha, A))
     page = browser.new_page()
-    sent = [{"Z": Z.tolist(), "alpha": a, "A": None if A is None else A.tolist()} for Z, a, A in given]
+    sent = [
+        {"Z": Z.tolist(), "alpha": a, "A": None if A is None else A.tolist()}
+        for Z, a, A in given
+    ]
     said = page.evaluate(IN_THE_PAGE, [(ROOT / "hmlib/hardmax.js").read_text(), sent])
     page.close()
     return list(zip(given, said, strict=True))
@@ -42,7 +45,9 @@ def pairs(browser):
 def test_sets_of_near_copies(pairs):
     """Bugs: a margin of rounding that is 100 times too small, or forgets A; a tie that floats decide."""
     for (Z, _, A), said in pairs:
-        assert [np.flatnonzero(row).tolist() for row in attention_sets(Z, A)] == said["sets"]
+        assert [np.flatnonzero(row).tolist() for row in attention_sets(Z, A)] == said[
+            "sets"
+        ]
 
 
 def test_means_are_rounded_once(pairs):
@@ -70,7 +75,12 @@ def test_what_the_page_certifies_is_so(pairs, monkeypatch):
         assert off <= Fraction(said["errorBound"])
         unit = rounding.EPS * abs(np.array(said["tokens"])).max()
         assert said["errorBound"] >= unit * (said["settledAt"] > 0)
-        if said["errorBound"] > 2 * unit:  # a run on floats: each layer adds its rounding
-            assert said["errorBound"] >= 7 * rounding.EPS * abs(Z).max() * said["settledAt"]
+        if (
+            said["errorBound"] > 2 * unit
+        ):  # a run on floats: each layer adds its rounding
+            assert (
+                said["errorBound"]
+                >= 7 * rounding.EPS * abs(Z).max() * said["settledAt"]
+            )
             floats += said["settledAt"] > 1
     assert certified > 100 and floats > 5

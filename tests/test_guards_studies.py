@@ -28,11 +28,17 @@ def eighteen(monkeypatch, tmp_path):
     reviews = [f"good film only{x} only{x}" for x in letters]
     labels, train = np.arange(18) % 2, np.isin(np.arange(18), [0, 1, 2, 3], invert=True)
     monkeypatch.setattr(
-        texts, "load_reviews", lambda split: Reviews(reviews, labels, train if split == "kaggle" else train[::-1])
+        texts,
+        "load_reviews",
+        lambda split: Reviews(
+            reviews, labels, train if split == "kaggle" else train[::-1]
+        ),
     )
     monkeypatch.setattr(texts, "HOME", str(tmp_path))
     for way, about in texts.WAYS.items():
-        monkeypatch.setitem(texts.WAYS, way, about | ({"least": 1} if "least" in about else {}))
+        monkeypatch.setitem(
+            texts.WAYS, way, about | ({"least": 1} if "least" in about else {})
+        )
     texts.encoded.cache_clear()
     yield letters
     texts.encoded.cache_clear()
@@ -42,15 +48,27 @@ def test_no_word_or_pair_of_rows_that_are_held_out_is_known(eighteen):
     """Bugs: rows that are held out, or tested, leak into the vocabulary or the pairs; rows of one part in another."""
     for way, about in texts.WAYS.items():
         some = texts.encoded(way)
-        train = [*range(4, 18)] if about.get("split", "kaggle") == "kaggle" else [*range(14)]
-        rows = {"fit": train[:12], "held": train[12:], "test": sorted({*range(18)} - {*train})}
+        train = (
+            [*range(4, 18)]
+            if about.get("split", "kaggle") == "kaggle"
+            else [*range(14)]
+        )
+        rows = {
+            "fit": train[:12],
+            "held": train[12:],
+            "test": sorted({*range(18)} - {*train}),
+        }
         assert {name: getattr(some, name).tolist() for name in rows} == rows
         assert some.of("train")[0].tolist() == some.ids[train].tolist()
-        seen = {"all": range(18), "train": train, "fit": train[:12]}[about["vocabulary"]]
+        seen = {"all": range(18), "train": train, "fit": train[:12]}[
+            about["vocabulary"]
+        ]
         own = {word.split("_")[0][4:] for word in some.words if word.startswith("only")}
         assert own == {eighteen[i] for i in seen}, way
         pairs = {word[9:] for word in some.words if word.startswith("film_only")}
-        assert pairs == ({eighteen[i] for i in seen} if about.get("pairs") else set()), way
+        assert pairs == (
+            {eighteen[i] for i in seen} if about.get("pairs") else set()
+        ), way
 
 
 def test_kept_texts_belong_to_their_way_and_their_data(eighteen, monkeypatch):
@@ -58,7 +76,9 @@ def test_kept_texts_belong_to_their_way_and_their_data(eighteen, monkeypatch):
     one = texts.encoded("128")
     assert texts.encoded("full").ids.shape != one.ids.shape
     monkeypatch.setattr(
-        texts, "load_reviews", lambda split: Reviews(["new words"] * 18, np.zeros(18, int), np.arange(18) > 3)
+        texts,
+        "load_reviews",
+        lambda split: Reviews(["new words"] * 18, np.zeros(18, int), np.arange(18) > 3),
     )
     texts.encoded.cache_clear()
     assert texts.encoded("128").words == one.words  # kept
@@ -74,7 +94,10 @@ def test_pairs_are_those_that_tell_most():
     reviews = ["a b"] * 4 + ["g h"] * 6 + ["e f"]  # positive
     labels = [1] * 11 + [0] * 10
     reviews += ["c d"] * 5 + ["g h"] * 3 + ["i j i j i j i j i j", "<b>k</b> '' l"]
-    reviews, labels = [*reviews, *["x y"] * 9], [*labels, *[1] * 9]  # not among the rows
+    reviews, labels = (
+        [*reviews, *["x y"] * 9],
+        [*labels, *[1] * 9],
+    )  # not among the rows
     chosen, found = texts._pairs(reviews, labels, range(21), 7)
     assert chosen == [
         "c_d",
@@ -85,7 +108,12 @@ def test_pairs_are_those_that_tell_most():
         "j_i",
         "k_l",
     ]  # 5 / 5^(1/2), 4 / 4^(1/2), and 1, by the alphabet
-    assert found[0] == [1] and found[19] == [4, 5] * 4 + [4] and found[20] == [6] and found[-1] == []
+    assert (
+        found[0] == [1]
+        and found[19] == [4, 5] * 4 + [4]
+        and found[20] == [6]
+        and found[-1] == []
+    )
     assert texts._pairs(reviews, labels, range(21), 2)[0] == ["c_d", "a_b"]
 
 
@@ -99,7 +127,12 @@ def test_a_review_without_words_has_no_leader():
     found = measures.how_many_lead(model, ids)
     by_hand = []
     for row in ids:
-        Z = model.embedding.weight[torch.unique(row[row != 0])].detach().double().numpy()
+        Z = (
+            model.embedding.weight[torch.unique(row[row != 0])]
+            .detach()
+            .double()
+            .numpy()
+        )
         by_hand.append(len(leaders(Z, float(model.alpha.detach()))) if len(Z) else 0)
     assert found["leaders"] * 30 == pytest.approx(sum(by_hand))
 
@@ -111,7 +144,9 @@ def close_lengths():
     model.set_alpha(4.0)
     with torch.no_grad():
         angle, length = 3 * torch.rand(40), 1 + 0.003 * torch.rand(40)
-        model.embedding.weight.copy_(length[:, None] * torch.stack([angle.cos(), angle.sin()], 1))
+        model.embedding.weight.copy_(
+            length[:, None] * torch.stack([angle.cos(), angle.sin()], 1)
+        )
     return model, ids
 
 
@@ -122,12 +157,20 @@ def test_table_1_in_its_two_ways(monkeypatch):
     table = measures.table_1(model, ids)
     ends = []
     for row in ids:
-        Z = model.embedding.weight[torch.unique(row[row != 0])].detach().double().numpy()
+        Z = (
+            model.embedding.weight[torch.unique(row[row != 0])]
+            .detach()
+            .double()
+            .numpy()
+        )
         ends.append(limit(Z, 4.0))
     lead = [len(end.leaders) for end in ends]
     assert table["definition"]["average"] == pytest.approx(np.mean(lead))
     assert table["definition"]["layers"] == max(end.settled_at for end in ends) + 1
-    assert table["paper"]["layers"] == model.depth + 2 and table["paper"]["average"] > table["definition"]["average"]
+    assert (
+        table["paper"]["layers"] == model.depth + 2
+        and table["paper"]["average"] > table["definition"]["average"]
+    )
     for depth, counting in ((0, "paper"), (0, "definition")):
         shallow = models.rebuilt(models.stored(model), depth)
         assert measures.table_1(shallow, ids)[counting]["layers"] == (
@@ -141,7 +184,10 @@ def test_table_1_in_its_two_ways(monkeypatch):
 def test_sets_of_words_that_go(monkeypatch):
     """Bugs: not as many as leaders; "others" with leaders; always the same words; what is not there; a copy that stays."""
     model, ids = a_model(3)
-    labels, scores = (torch.arange(30) % 2).float(), torch.randn(40, generator=torch.Generator().manual_seed(1))
+    labels, scores = (
+        (torch.arange(30) % 2).float(),
+        torch.randn(40, generator=torch.Generator().manual_seed(1)),
+    )
     gone, forward = [], HardmaxClassifier.forward
 
     def seen(self, ids, keep=None):
@@ -150,8 +196,13 @@ def test_sets_of_words_that_go(monkeypatch):
                 set(row[~k].tolist()) | ({-1} if (~k & (row == 0)).any() else set())
                 for row, k in zip(ids, keep, strict=True)
             )
-            for row, k in zip(ids, keep, strict=True):  # all copies of a word go, or none
-                assert all(len(set(k[row == word].tolist())) == 1 for word in set(row.tolist()) - {0})
+            for row, k in zip(
+                ids, keep, strict=True
+            ):  # all copies of a word go, or none
+                assert all(
+                    len(set(k[row == word].tolist())) == 1
+                    for word in set(row.tolist()) - {0}
+                )
         return forward(self, ids, keep)
 
     monkeypatch.setattr(HardmaxClassifier, "forward", seen)
@@ -159,21 +210,40 @@ def test_sets_of_words_that_go(monkeypatch):
     for seed in (0, 1):
         gone.clear()
         measures.interpretability(model, ids, labels, scores, 0.1, seed=seed)
-        order = ("nothing", "leaders", "all but leaders", "random", "random others", "top")
+        order = (
+            "nothing",
+            "leaders",
+            "all but leaders",
+            "random",
+            "random others",
+            "top",
+        )
         sets[seed] = {kind: gone[30 * k : 30 * k + 30] for k, kind in enumerate(order)}
     one, two = sets[0], sets[1]
     places, (rows,) = [], [rows for rows, *_ in measures.runs(model, ids)]
     for i, row in enumerate(ids[rows].tolist()):
         words = set(row) - {0}
         n = len(one["leaders"][i])
-        assert n > 0 and one["leaders"][i] | one["all but leaders"][i] == words and one["nothing"][i] == set()
+        assert (
+            n > 0
+            and one["leaders"][i] | one["all but leaders"][i] == words
+            and one["nothing"][i] == set()
+        )
         assert len(one["random"][i]) == len(one["top"][i]) == n
         assert len(one["random others"][i]) == min(n, len(words) - n)
         assert one["random others"][i].isdisjoint(one["leaders"][i])
         assert one["random"][i] | one["random others"][i] | one["top"][i] <= words
-        assert one["top"][i] == set(sorted(words, key=lambda w: -abs(float(scores[w])))[:n])
-        places += [sorted(words).index(w) / max(1, len(words) - 1) for w in one["random"][i] if len(words) > 3]
-    assert one["random"] != two["random"] and one["random others"] != two["random others"]
+        assert one["top"][i] == set(
+            sorted(words, key=lambda w: -abs(float(scores[w])))[:n]
+        )
+        places += [
+            sorted(words).index(w) / max(1, len(words) - 1)
+            for w in one["random"][i]
+            if len(words) > 3
+        ]
+    assert (
+        one["random"] != two["random"] and one["random others"] != two["random others"]
+    )
     assert abs(np.mean(places) - 0.5) < 0.12  # neither the first ones nor the last
 
 
@@ -185,7 +255,10 @@ def test_random_attention_is_uniform():
     model = models.RandomAttention(40, 2, 3)
     one, two = (model._scores(torch.zeros(300, 12, 2)).argmax(-1) for _ in range(2))
     assert int(model.draws) == 2 and not torch.equal(one, two)
-    assert len({tuple(row) for row in one.tolist()}) == 300 and (one != one[:, :1]).any(1).all()
+    assert (
+        len({tuple(row) for row in one.tolist()}) == 300
+        and (one != one[:, :1]).any(1).all()
+    )
     often = torch.bincount(one.flatten(), minlength=12) / one.numel()
     assert (often - 1 / 12).abs().max() < 0.03
 
@@ -196,14 +269,23 @@ def some_texts():
     ids[:, 7:] = 0
     ids[:, 0] = torch.where(torch.arange(60) < 30, 3, 4)
     labels, rows = (ids < 6).sum(1) > 4, torch.arange(60)
-    return texts.Texts(ids, labels.float(), [f"w{i}" for i in range(12)], rows[:30], rows[30:45], rows[45:])
+    return texts.Texts(
+        ids,
+        labels.float(),
+        [f"w{i}" for i in range(12)],
+        rows[:30],
+        rows[30:45],
+        rows[45:],
+    )
 
 
 def test_lengths_grow_with_the_number_of_fitted_reviews():
     """Bugs: copies or padding counted, tested reviews counted, longer for rarer, twice as long."""
     some = some_texts()
     ids, _ = some.of("fit")
-    by_hand = [0.0] + [float(sum(word in row for row in ids.tolist())) for word in range(1, 12)]
+    by_hand = [0.0] + [
+        float(sum(word in row for row in ids.tolist())) for word in range(1, 12)
+    ]
     assert models.document_frequency(some).tolist() == by_hand and by_hand[3] == 30
     length = models.lengths(some, 0.01)[:, 0]
     assert length[3] == pytest.approx(1.01) and length[0] == 1
@@ -224,7 +306,10 @@ def test_what_is_trained_on_and_what_chooses(monkeypatch):
     models.one_stage(some, 0.001)
     models.free_embedding(some)
     for given in asked:
-        assert all(torch.equal(x, y) for x, y in zip(given, (*some.of("fit"), *some.of("held")), strict=True))
+        assert all(
+            torch.equal(x, y)
+            for x, y in zip(given, (*some.of("fit"), *some.of("held")), strict=True)
+        )
 
 
 def test_the_second_stage_begins_as_the_first_ended(monkeypatch):
@@ -234,7 +319,12 @@ def test_the_second_stage_begins_as_the_first_ended(monkeypatch):
     model, _ = models.second_stage(some, score, 0.25, 0.0, depth=0)
     ids = some.of("test")[0]
     real = ids != 0
-    torch.testing.assert_close(model(ids), (score[ids][..., 0] * real).sum(1) / real.sum(1) + 0.25, rtol=0, atol=0.02)
+    torch.testing.assert_close(
+        model(ids),
+        (score[ids][..., 0] * real).sum(1) / real.sum(1) + 0.25,
+        rtol=0,
+        atol=0.02,
+    )
 
 
 def test_a_start_is_kept_and_depends_on_its_seed(monkeypatch):
@@ -255,7 +345,10 @@ def test_a_start_is_kept_and_depends_on_its_seed(monkeypatch):
     with torch.no_grad():
         for parameter in model.parameters():
             parameter.add_(1)
-    assert all(not torch.equal(stored[name], value) for name, value in models.stored(model).items())
+    assert all(
+        not torch.equal(stored[name], value)
+        for name, value in models.stored(model).items()
+    )
     assert torch.equal(models.rebuilt(stored, 3).decoder.bias, stored["bias"])
 
 
@@ -265,11 +358,17 @@ def test_a_start_is_kept_and_depends_on_its_seed(monkeypatch):
 def test_spreads_and_bands_by_hand():
     """Bugs: n for n - 1, the mean for the least, a band without its root or of one deviation."""
     found = statistics.spread([1, 2, 6])
-    assert found == pytest.approx({"mean": 3, "deviation": 7**0.5, "least": 1, "most": 6})
+    assert found == pytest.approx(
+        {"mean": 3, "deviation": 7**0.5, "least": 1, "most": 6}
+    )
     low, middle, high = statistics.band(found, 49)
-    assert (low, middle, high) == pytest.approx((3 - 1.96 * 7**0.5 / 7, 3, 3 + 1.96 * 7**0.5 / 7))
+    assert (low, middle, high) == pytest.approx(
+        (3 - 1.96 * 7**0.5 / 7, 3, 3 + 1.96 * 7**0.5 / 7)
+    )
     rows = np.arange(30.0).reshape(3, 2, 5) ** 2
-    assert statistics._over(rows)["settled"]["deviation"][0] == pytest.approx(np.std([0, 100, 400], ddof=1))
+    assert statistics._over(rows)["settled"]["deviation"][0] == pytest.approx(
+        np.std([0, 100, 400], ddof=1)
+    )
 
 
 def test_uncertified_clouds_are_not_counted_as_settled(monkeypatch):
@@ -285,7 +384,9 @@ def test_uncertified_clouds_are_not_counted_as_settled(monkeypatch):
 
     monkeypatch.setattr(statistics, "limit", sometimes)
     (row,) = statistics.clouds("", "Gaussian", 20, 2, 6)[0]["alpha"]
-    assert row["certified"] == 3 and row["settled"]["mean"] == pytest.approx(np.mean(ends[::2]))
+    assert row["certified"] == 3 and row["settled"]["mean"] == pytest.approx(
+        np.mean(ends[::2])
+    )
 
 
 def test_reviews_are_drawn_once_and_from_the_test(monkeypatch):
@@ -301,7 +402,9 @@ def test_reviews_are_drawn_once_and_from_the_test(monkeypatch):
     monkeypatch.setattr(statistics, "encoded", lambda way: some)
     monkeypatch.setattr(statistics, "load_published", lambda: weights)
     monkeypatch.setattr(statistics, "load_file", lambda file: weights)
-    monkeypatch.setattr(statistics, "by_layer", lambda Z, *args: seen.append(Z) or np.zeros((2, 5)))
+    monkeypatch.setattr(
+        statistics, "by_layer", lambda Z, *args: seen.append(Z) or np.zeros((2, 5))
+    )
     for which, own in (("published", {0}), ("ours", set())):
         seen.clear()
         statistics.depth_of_reviews("", which, many=10)
@@ -317,8 +420,12 @@ def test_circles_of_any_length():
     """Bugs: a circle is looked for one step; a fixed point is one; the matrix is transposed."""
     turn = np.array([[1, -4], [4, 1]])
     triangle = variations.whole(np.array([[8, 0], [-4, 7], [-4, -7]]) / 100)
-    assert variations.in_circles(triangle, turn) and variations.in_circles(triangle, turn.T)
-    assert not variations.in_circles(triangle, np.eye(2)) and not variations.in_circles(triangle[:1], turn)
+    assert variations.in_circles(triangle, turn) and variations.in_circles(
+        triangle, turn.T
+    )
+    assert not variations.in_circles(triangle, np.eye(2)) and not variations.in_circles(
+        triangle[:1], turn
+    )
     for seed in range(300):
         rng = np.random.default_rng(seed)
         Z, A = variations.whole(rng.normal(size=(5, 2))), rng.integers(-3, 4, (2, 2))
@@ -337,10 +444,20 @@ def test_who_goes_on_for_ever_by_loops():
     for heads, lead, d, seed in ((2, 3, 3, 0), (2, 3, 2, 1)):
         found, _ = variations.restless("", heads, lead, d, seed, draws=10_000)
         rng = np.random.default_rng(seed)
-        G, V = rng.normal(size=(10_000, heads, d, d)), rng.normal(size=(10_000, lead, d))
+        G, V = (
+            rng.normal(size=(10_000, heads, d, d)),
+            rng.normal(size=(10_000, lead, d)),
+        )
         M = np.einsum("nvi,nhji,nhjk,nwk->nhvw", V, G, G, V)
-        kept = np.array([all(m[v, v] > max(np.delete(m[v], v)) for m in ms for v in range(lead)) for ms in M])
-        assert found["kept"] == kept.sum() and found["share"] == variations.wilson(found["found"], found["kept"])
+        kept = np.array(
+            [
+                all(m[v, v] > max(np.delete(m[v], v)) for m in ms for v in range(lead))
+                for ms in M
+            ]
+        )
+        assert found["kept"] == kept.sum() and found["share"] == variations.wilson(
+            found["found"], found["kept"]
+        )
         share, wander = rng.dirichlet(np.ones(lead), int(kept.sum())), 0
         for p, ms in zip(share, M[kept], strict=True):
             choices, close = [], False
@@ -350,7 +467,9 @@ def test_who_goes_on_for_ever_by_loops():
                 p = p / 2 + np.eye(lead)[now].mean(0) / 2
                 if k >= 30:
                     choices.append(now)
-                    close |= any(np.subtract(*np.sort(s)[:-3:-1]) <= 1e-6 for s in scores)
+                    close |= any(
+                        np.subtract(*np.sort(s)[:-3:-1]) <= 1e-6 for s in scores
+                    )
             wander += not close and any(c != choices[0] for c in choices)
         assert found["found"] == wander
 
@@ -373,7 +492,9 @@ def test_normalised_clouds_have_a_smallest_gap_of_one():
     """Bugs: the largest gap, the gap for its root, clouds with one leader."""
     for Z in variations.normalised_clouds(np.random.default_rng(0), 12, 7, 2):
         V = Z[leaders(Z, 1)]
-        gaps = [v @ v - v @ w for i, v in enumerate(V) for j, w in enumerate(V) if i != j]
+        gaps = [
+            v @ v - v @ w for i, v in enumerate(V) for j, w in enumerate(V) if i != j
+        ]
         assert min(gaps) == pytest.approx(1)
 
 
@@ -383,14 +504,21 @@ def test_when_softmax_leaves_a_leader():
     Z = variations.normalised_clouds(np.random.default_rng(0), 6, 6, 2)
     for c, X in enumerate(Z):
         who = leaders(X, 1)
-        near = [min(np.linalg.norm(X[i] - X[j]) for j in who if j != i) / 4 for i in who]
+        near = [
+            min(np.linalg.norm(X[i] - X[j]) for j in who if j != i) / 4 for i in who
+        ]
         left = one = -1
         for k, T in enumerate(vary(X, [Layer(1, temperature=0.25)] * 400)):
-            if left < 0 and any(np.linalg.norm(T[i] - X[i]) > r for i, r in zip(who, near, strict=True)):
+            if left < 0 and any(
+                np.linalg.norm(T[i] - X[i]) > r for i, r in zip(who, near, strict=True)
+            ):
                 left = k
             if one < 0 and np.ptp(T, axis=0).max() < 1e-3 * np.ptp(X, axis=0).max():
                 one = k
-        assert (found["left"][c] if one < 0 or left <= one else left, found["one"][c]) == (left, one)
+        assert (
+            found["left"][c] if one < 0 or left <= one else left,
+            found["one"][c],
+        ) == (left, one)
     assert max(found["left"]) > 0
 
 
@@ -398,7 +526,9 @@ def test_labels_of_quiet_and_loud():
     """Bugs: no loud token, or one that counts as quiet."""
     Z, labels = variations.quiet_and_loud(np.random.default_rng(0), 400)
     length = np.linalg.norm(Z, axis=-1)
-    assert (length.argmax(1) == 0).all() and (length[:, 0] > 1.49 * length[:, 1:].max(1)).all()
+    assert (length.argmax(1) == 0).all() and (
+        length[:, 0] > 1.49 * length[:, 1:].max(1)
+    ).all()
     assert (labels["side of the quiet"] == [sum(z[1:, 0]) > 0 for z in Z]).all()
     assert (labels["side of the loud"] == (Z[:, 0, 0] > 0)).all()
 
@@ -406,10 +536,16 @@ def test_labels_of_quiet_and_loud():
 def test_which_rows_feed_forward_is_tried_on(monkeypatch):
     """Bug: accuracy on the rows that were trained on."""
     asked = []
-    monkeypatch.setattr(variations, "classified", lambda train, test, *args: asked.append((train, test)) or 0.5)
+    monkeypatch.setattr(
+        variations,
+        "classified",
+        lambda train, test, *args: asked.append((train, test)) or 0.5,
+    )
     variations.feed_forward("", 0, sets=30, steps=1)
     for train, test in asked:
-        assert len(train[0]) == len(test[0]) == 30 and not torch.equal(train[0], test[0])
+        assert len(train[0]) == len(test[0]) == 30 and not torch.equal(
+            train[0], test[0]
+        )
         assert not (train[0][:, None] == test[0][None]).flatten(2).all(-1).any()
 
 
@@ -418,24 +554,38 @@ def test_no_width_is_no_layer():
     torch.manual_seed(1)
     Z = torch.randn(200, 1, 2)
     y = (Z[:, 0, 0].abs() > 0.7).float()
-    flat, deep = (variations.classified((Z, y), (Z, y), width, 0, 150) for width in (0, 8))
+    flat, deep = (
+        variations.classified((Z, y), (Z, y), width, 0, 150) for width in (0, 8)
+    )
     assert deep > 0.9 > 0.75 > flat
 
 
 def test_a_dial_is_compared_with_the_theorems_case():
     """Bug: with itself, so that everything is the same."""
-    facts, _ = variations.one_dial("", "softmax, T = 1", False, 0, clouds=3, n=8, layers=20)
+    facts, _ = variations.one_dial(
+        "", "softmax, T = 1", False, 0, clouds=3, n=8, layers=20
+    )
     assert facts["same"][0] == 0 and facts["with_none"][0] > facts["places"][0] - 1e-9
 
 
 def test_the_law_is_of_late_temperatures_alone():
     """Bugs: all temperatures, or only the slope. The early ones here follow another law."""
     rows = [
-        {"inverse": x, "left": [round(np.exp(2 + (3 if x >= 6 else -1) * (x - 6)) * 1000 + 1) / x] * 4}
+        {
+            "inverse": x,
+            "left": [round(np.exp(2 + (3 if x >= 6 else -1) * (x - 6)) * 1000 + 1) / x]
+            * 4,
+        }
         for x in range(1, 11)
     ]
     found = variations.law(rows, draws=3)
-    assert found["b"] == pytest.approx([3] * 3, abs=0.01) and found["inverses"] == [6, 7, 8, 9, 10]
+    assert found["b"] == pytest.approx([3] * 3, abs=0.01) and found["inverses"] == [
+        6,
+        7,
+        8,
+        9,
+        10,
+    ]
 
 
 def test_shrunk_is_by_a_millionth_and_clusters_are_two():
@@ -443,7 +593,11 @@ def test_shrunk_is_by_a_millionth_and_clusters_are_two():
 
     def facts(scale):
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(variations, "run_until_settled", lambda Z, layer, layers: (Z * scale, None, None))
+            patch.setattr(
+                variations,
+                "run_until_settled",
+                lambda Z, layer, layers: (Z * scale, None, None),
+            )
             return variations.which_matrix("", 4, 0, 0, 0, clouds=2, n=6, layers=1)[0]
 
     from fractions import Fraction
@@ -491,7 +645,11 @@ def test_a_commit_says_that_there_are_changes(monkeypatch):
 def test_facts_come_after_their_arrays(tmp_path, monkeypatch):
     """Bug: facts that are there before the arrays, of a task that was killed between the two."""
     order = []
-    monkeypatch.setattr(files, "write_whole", lambda path, content: order.append(str(path).split(".")[-1]))
+    monkeypatch.setattr(
+        files,
+        "write_whole",
+        lambda path, content: order.append(str(path).split(".")[-1]),
+    )
     files.write_sealed(tmp_path / "x", {}, {})
     assert order == ["safetensors", "json"]
 
@@ -499,9 +657,14 @@ def test_facts_come_after_their_arrays(tmp_path, monkeypatch):
 def test_a_shelf_believes_its_own_alone(tmp_path):
     """Bugs: another's result, or damaged arrays, are taken; what other code has made is taken for its own."""
     shelf, key = graph.Shelf(tmp_path), graph.Key("asked", "code")
-    assert shelf.put("x", key, "abc", {"a": 1}, {"t": torch.ones(2)})[0] == {"a": 1, "commit": "abc"}
+    assert shelf.put("x", key, "abc", {"a": 1}, {"t": torch.ones(2)})[0] == {
+        "a": 1,
+        "commit": "abc",
+    }
     (found, arrays), same = shelf.get("x", key)
-    assert found == {"a": 1, "commit": "abc"} and same and arrays["t"].tolist() == [1, 1]
+    assert (
+        found == {"a": 1, "commit": "abc"} and same and arrays["t"].tolist() == [1, 1]
+    )
     assert shelf.get("x", graph.Key("another", "code")) is None
     (found, _), same = shelf.get("x", graph.Key("asked", "changed"))
     assert found["commit"] == "abc (its code has changed since)" and not same
@@ -509,7 +672,9 @@ def test_a_shelf_believes_its_own_alone(tmp_path):
     (tmp_path / "y.safetensors").replace(tmp_path / "x.safetensors")
     assert shelf.get("x", key) is None
     shelf.put("x", key, "abc", {"a": 1}, {})
-    (tmp_path / "x.json").write_text((tmp_path / "x.json").read_text().replace('"a": 1', '"a": 2'))
+    (tmp_path / "x.json").write_text(
+        (tmp_path / "x.json").read_text().replace('"a": 1', '"a": 2')
+    )
     assert shelf.get("x", key) is None
 
 
@@ -517,20 +682,37 @@ def test_a_key_is_of_all_that_a_task_needs():
     """Bugs: a key without the function, the arguments, the code, or what the needed tasks are made of."""
 
     def key(run=chores.total, value=1, below=1, needed=chores.constant):
-        tasks = [graph.Task("one", needed, {"x": below}), graph.Task("two", run, {"y": value}, {"one": "one"})]
+        tasks = [
+            graph.Task("one", needed, {"x": below}),
+            graph.Task("two", run, {"y": value}, {"one": "one"}),
+        ]
         return graph.keys(tasks)["two"]
 
-    keys = [key(), key(run=chores.trained), key(value=2), key(below=2), key(needed=chores.broken)]
+    keys = [
+        key(),
+        key(run=chores.trained),
+        key(value=2),
+        key(below=2),
+        key(needed=chores.broken),
+    ]
     assert len({k.asked for k in keys}) == 5
-    assert keys[0].code == keys[2].code == keys[3].code and len({k.code for k in keys}) == 3
+    assert (
+        keys[0].code == keys[2].code == keys[3].code
+        and len({k.code for k in keys}) == 3
+    )
     other = [graph.Task("one", chores.constant, {"x": 1})]
-    by_name = [graph.keys([*other, graph.Task("two", chores.total, {}, {name: "one"})])["two"] for name in ("a", "b")]
+    by_name = [
+        graph.keys([*other, graph.Task("two", chores.total, {}, {name: "one"})])["two"]
+        for name in ("a", "b")
+    ]
     assert by_name[0].asked != by_name[1].asked
 
 
 def test_what_is_needed_is_wanted_at_any_depth():
     """Bug: what a task needs itself, and not what that needs."""
-    line = [graph.Task(str(k), print, {}, {"x": str(k - 1)} if k else {}) for k in range(5)]
+    line = [
+        graph.Task(str(k), print, {}, {"x": str(k - 1)} if k else {}) for k in range(5)
+    ]
     assert [task.name for task in graph.wanted(line, ["4"])] == list("01234")
 
 

@@ -47,7 +47,9 @@ def cloud(seed):
         case 5:
             Z = rng.normal(size=(4 * n, 2)) * np.exp(rng.uniform(-30, 30))
         case 6:
-            Z = rng.normal(size=(4 * n, 2)).round(1) + rng.choice([0, 3]) * np.array([1, 0.5])
+            Z = rng.normal(size=(4 * n, 2)).round(1) + rng.choice([0, 3]) * np.array(
+                [1, 0.5]
+            )
         case 7:
             Z = rng.normal(size=(n, 2))[rng.integers(0, n, 3 * n)]
     R = rng.integers(-2, 3, (2, 2)) if seed % 3 else rng.normal(size=(2, 2)).round(2)
@@ -60,9 +62,14 @@ def cloud(seed):
 def pairs(browser):
     """For each of 1,000 clouds: the cloud, and what the page says of it."""
     clouds = [cloud(seed) for seed in range(1000)]
-    given = [{"Z": Z.tolist(), "alpha": a, "A": None if A is None else A.tolist()} for Z, a, A in clouds]
+    given = [
+        {"Z": Z.tolist(), "alpha": a, "A": None if A is None else A.tolist()}
+        for Z, a, A in clouds
+    ]
     page = browser.new_page()
-    said = page.evaluate(IN_THE_PAGE, [(ROOT / "hmlib/hardmax.js").read_text(), given, LAYERS])
+    said = page.evaluate(
+        IN_THE_PAGE, [(ROOT / "hmlib/hardmax.js").read_text(), given, LAYERS]
+    )
     page.close()
     return list(zip(clouds, said, strict=True))
 
@@ -93,7 +100,11 @@ def test_limits_and_certificates_are_equal(pairs):
         assert end.follows.tolist() == js["follows"]
         assert abs(end.tokens - js["tokens"]).max() <= 1e-12 * size
         assert js["errorBound"] == pytest.approx(end.error_bound, rel=1e-6)
-        whole += end.certified and end.settled_at > 0 and (attention_sets(Z, A).sum(1) > 1).any()
+        whole += (
+            end.certified
+            and end.settled_at > 0
+            and (attention_sets(Z, A).sum(1) > 1).any()
+        )
         open_ += not end.certified
     assert whole > 20
     assert open_ < 50
@@ -106,7 +117,9 @@ def test_the_layers_that_are_shown_are_those_of_the_exact_run(pairs):
             exact = np.frompyfunc(Fraction, 1, 1)
             end = limit(exact(Z), Fraction(alpha), None if A is None else exact(A))
             for k, shown in enumerate(js["at"]):
-                assert abs(end.at(k).astype(float) - shown).max() <= 1e-12 * (np.ptp(Z) + abs(Z).max())
+                assert abs(end.at(k).astype(float) - shown).max() <= 1e-12 * (
+                    np.ptp(Z) + abs(Z).max()
+                )
 
 
 def test_polytopes_and_their_points_are_equal(pairs):

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import hmlib
-from hmlib import inputs
+from hmlib import arithmetic, inputs
 from hmlib.geometry import separation_radius
 
 Z = np.array([[1.0, 0], [2, 1], [2, -1]])
@@ -117,14 +117,22 @@ def test_bad_input(call, message):
 
 
 @pytest.mark.parametrize(
-    "Z", [[[1, 2], [3, 4]], np.array([[1, 2]], np.float32), np.array([[1, 2]], np.int8), [[Fraction(1), 2]]]
+    "Z",
+    [
+        [[1, 2], [3, 4]],
+        np.array([[1, 2]], np.float32),
+        np.array([[1, 2]], np.int8),
+        [[Fraction(1), 2]],
+    ],
 )
 def test_good_input(Z):
     assert hmlib.step(Z, 1).shape == np.shape(Z)
 
 
 def test_mixed_numbers_are_exact():
-    Z = hmlib.simulate(np.array([[Fraction(1, 3), 0.1, np.int64(2), np.float64(0.5)]], object), 1, 0).tokens
+    Z = hmlib.simulate(
+        np.array([[Fraction(1, 3), 0.1, np.int64(2), np.float64(0.5)]], object), 1, 0
+    ).tokens
     assert Z.tolist() == [[[Fraction(1, 3), Fraction(0.1), 2, Fraction(1, 2)]]]
     assert all(type(x) is Fraction and type(x.numerator) is int for x in Z.flat)
 
@@ -151,13 +159,19 @@ def test_positive_definite_is_decided_exactly(numbers, bits):
                 inputs.matrix(A, Z)
 
 
-@given(st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=1, max_size=6))
+@given(
+    st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=1, max_size=6)
+)
 def test_whole_numbers_in_the_same_proportions(numbers):
     exact = [Fraction(x) for x in numbers]
     for X in (np.array(numbers), np.array(exact, object)):
-        whole = inputs.integers(X)
+        whole = arithmetic.integers(X)
         assert all(type(x) is int for x in whole)
-        assert all(a * y == b * x for a, x in zip(whole, exact) for b, y in zip(whole, exact))  # noqa: B905
-        assert all((w > 0) == (x > 0) and (w < 0) == (x < 0) for w, x in zip(whole, exact, strict=True))
-        unit = inputs.unit(whole, -1)
+        pairs = list(zip(whole, exact, strict=True))
+        assert all(a * y == b * x for a, x in pairs for b, y in pairs)
+        assert all(
+            (w > 0) == (x > 0) and (w < 0) == (x < 0)
+            for w, x in zip(whole, exact, strict=True)
+        )
+        unit = arithmetic.unit(whole, -1)
         assert unit.dtype == float and abs(unit).max() <= 1

@@ -29,8 +29,14 @@ SETTINGS = {  # a kernel without asking, no news
 @pytest.fixture
 def lab(tmp_path):
     """The address of a JupyterLab with one notebook."""
-    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in CELLS])
-    notebook.metadata["kernelspec"] = {"display_name": "Python 3", "language": "python", "name": "python3"}
+    notebook = nbformat.v4.new_notebook(
+        cells=[nbformat.v4.new_code_cell(cell) for cell in CELLS]
+    )
+    notebook.metadata["kernelspec"] = {
+        "display_name": "Python 3",
+        "language": "python",
+        "name": "python3",
+    }
     nbformat.write(notebook, tmp_path / "live.ipynb")
     for name, values in SETTINGS.items():
         file = tmp_path / "settings" / "@jupyterlab" / f"{name}.jupyterlab-settings"
@@ -39,17 +45,31 @@ def lab(tmp_path):
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    options = ["--allow-root", "--no-browser", "--ip=127.0.0.1", f"--port={port}", "--ServerApp.port_retries=0"]
+    options = [
+        "--allow-root",
+        "--no-browser",
+        "--ip=127.0.0.1",
+        f"--port={port}",
+        "--ServerApp.port_retries=0",
+    ]
     options += ["--IdentityProvider.token=test", f"--ServerApp.root_dir={tmp_path}"]
-    places = {f"JUPYTERLAB_{name.upper()}_DIR": str(tmp_path / name) for name in ("settings", "workspaces")}
+    places = {
+        f"JUPYTERLAB_{name.upper()}_DIR": str(tmp_path / name)
+        for name in ("settings", "workspaces")
+    }
     with open(tmp_path / "log", "wb") as log:
         server = subprocess.Popen(
-            [sys.executable, "-m", "jupyterlab", *options], env=os.environ | places, stdout=log, stderr=log
+            [sys.executable, "-m", "jupyterlab", *options],
+            env=os.environ | places,
+            stdout=log,
+            stderr=log,
         )
     try:
         for _ in range(240):
             try:
-                urllib.request.urlopen(f"http://127.0.0.1:{port}/api/status?token=test", timeout=5).close()
+                urllib.request.urlopen(
+                    f"http://127.0.0.1:{port}/api/status?token=test", timeout=5
+                ).close()
                 break
             except OSError:
                 assert server.poll() is None, (tmp_path / "log").read_text()
@@ -78,7 +98,9 @@ def test_the_figure_and_the_kernel_are_in_step(browser, lab):
     # From the page to Python: the panel is computed by the kernel, and so is what the last cell prints.
     figure.get_by_label("\u03b1").focus()
     page.keyboard.press("ArrowRight")
-    page.locator(".jp-OutputArea-output pre", has_text="8 tokens, alpha = 0.53").wait_for()
+    page.locator(
+        ".jp-OutputArea-output pre", has_text="8 tokens, alpha = 0.53"
+    ).wait_for()
     figure.locator("canvas").focus()
     page.keyboard.press("ArrowLeft")
     page.wait_for_timeout(500)

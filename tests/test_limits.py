@@ -13,9 +13,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_dynamics import EMERGING
 
-from hmlib import attention_sets, inputs, leaders, limit, limit_polytope, limits, simulate, step
+from hmlib import (
+    arithmetic,
+    attention_sets,
+    leaders,
+    limit,
+    limit_polytope,
+    limits,
+    simulate,
+    step,
+)
 
-MANY = int(os.environ.get("HMLIB_CLOUDS", 1))  # how many times as many clouds: HMLIB_CLOUDS=20 for a long run
+MANY = int(
+    os.environ.get("HMLIB_CLOUDS", 1)
+)  # how many times as many clouds: HMLIB_CLOUDS=20 for a long run
 
 
 # Against the truth
@@ -28,7 +39,9 @@ def test_the_certificate_on_awkward_rational_clouds():
         Z, alpha, A = awkward(seed)
         end = limit(Z, alpha, A)
         assert rejected(end, Z, alpha, A) is None, (seed, rejected(end, Z, alpha, A))
-        assert end.error_bound == 0 and all(type(x) is Fraction for x in end.tokens.flat)
+        assert end.error_bound == 0 and all(
+            type(x) is Fraction for x in end.tokens.flat
+        )
         odd += (end.follows == -1).any()
     assert odd > 200 * MANY
 
@@ -41,7 +54,9 @@ def test_floats_are_never_certified_wrongly():
         Z, alpha = Z.astype(float), float(alpha)
         end = limit(Z, alpha, A)
         assert rejected(end, Z, alpha, A) is None, (seed, rejected(end, Z, alpha, A))
-        alone = [(X[to] == X).all(1) for X, to in naive_run(Z, alpha, A, end.settled_at + 40)]
+        alone = [
+            (X[to] == X).all(1) for X, to in naive_run(Z, alpha, A, end.settled_at + 40)
+        ]
         astray += not set(np.flatnonzero(np.any(alone, axis=0))) <= {
             *np.flatnonzero((Z[:, None] == Z[end.leaders]).all(2).any(1))
         }
@@ -69,9 +84,15 @@ def test_generic_clouds():
             if k <= end.settled_at:
                 born[(to == np.arange(len(Z))) & (born < 0)] = k
             if k == end.settled_at:
-                assert (to == end.follows).all() and (to[end.follows] == end.follows).all(), seed
-        assert (np.flatnonzero(born >= 0) == end.leaders).all() and (born[end.leaders] == end.born).all(), seed
-        np.testing.assert_allclose(X, end.at(end.settled_at + 12), atol=1e-11 * abs(Z).max(), rtol=0)
+                assert (to == end.follows).all() and (
+                    to[end.follows] == end.follows
+                ).all(), seed
+        assert (np.flatnonzero(born >= 0) == end.leaders).all() and (
+            born[end.leaders] == end.born
+        ).all(), seed
+        np.testing.assert_allclose(
+            X, end.at(end.settled_at + 12), atol=1e-11 * abs(Z).max(), rtol=0
+        )
 
 
 def test_some_generic_clouds_exactly():
@@ -122,13 +143,19 @@ def test_limits_that_are_no_vertices():
     """Fig. 2, row 4: two tokens end in the middle of an edge; moved by a millionth, in a corner."""
     square = [(1, 1), (1, -1), (-1, -1), (-1, 1)]
     end = limit([*square, (0.5, 0), (-0.5, 0)], 0.5)
-    assert end.certified and end.tokens[4:].tolist() == [[1, 0], [-1, 0]] and end.follows[4:].tolist() == [-1, -1]
+    assert (
+        end.certified
+        and end.tokens[4:].tolist() == [[1, 0], [-1, 0]]
+        and end.follows[4:].tolist() == [-1, -1]
+    )
     end = limit([*square, (0.5, 1e-6), (-0.5, -1e-6)], 0.5)
     assert end.certified and end.follows.tolist() == [0, 1, 2, 3, 0, 2]
 
 
 TWIN = np.concatenate([EMERGING, [EMERGING[1]]]).astype(float)
-TWIN[-1, 1] += 2 * np.spacing(TWIN[-1, 1])  # of the token that will lead, a twin that is a hair longer
+TWIN[-1, 1] += 2 * np.spacing(
+    TWIN[-1, 1]
+)  # of the token that will lead, a twin that is a hair longer
 
 
 @pytest.mark.parametrize(
@@ -139,35 +166,63 @@ TWIN[-1, 1] += 2 * np.spacing(TWIN[-1, 1])  # of the token that will lead, a twi
             1e10,
             {"leaders": [0, 2], "born": [2, 0], "follows": [0, 2, 2], "settled_at": 2},
         ),
-        ([[-0.5, 0], [-0.7, 0.1 + 0.2], [-0.7, 0.3], [-0.2, -0.2], [-0.4, 0]], 2, {"settled_at": 1}),
-        (TWIN, 0.5, {"leaders": [0, 1, 2], "born": [0, 1, 0], "follows": [0, 1, 2, 0, 2, 2, 0, 0, 1]}),
+        (
+            [[-0.5, 0], [-0.7, 0.1 + 0.2], [-0.7, 0.3], [-0.2, -0.2], [-0.4, 0]],
+            2,
+            {"settled_at": 1},
+        ),
+        (
+            TWIN,
+            0.5,
+            {
+                "leaders": [0, 1, 2],
+                "born": [0, 1, 0],
+                "follows": [0, 1, 2, 0, 2, 2, 0, 0, 1],
+            },
+        ),
     ],
 )
 def test_floats_that_merge_are_no_copies(Z, alpha, wrong):
     """Who may be as far is a tie, to be settled exactly. Once, equal floats were taken for copies, with a certificate."""
     Z = np.array(Z, float)
-    end, truth = limit(Z, alpha), limit(inputs.rationals(Z), Fraction(alpha))
+    end, truth = limit(Z, alpha), limit(arithmetic.rationals(Z), Fraction(alpha))
     for name in ("leaders", "born", "follows", "settled_at", "certified"):
         assert np.array_equal(getattr(end, name), getattr(truth, name)), name
     assert rejected(end, Z, alpha) is None
-    claim = {name: np.array(value) if name != "settled_at" else value for name, value in wrong.items()}
+    claim = {
+        name: np.array(value) if name != "settled_at" else value
+        for name, value in wrong.items()
+    }
     assert rejected(replace(end, **claim), Z, alpha) is not None
 
 
 @pytest.mark.parametrize(
     "Z",
     [
-        [[-1.1665648929526231, 1.7368196929327366], [-1.375, 1.625], [-1.125, -1.0], [-2.125, 1.0], [0.75, -0.125]],
+        [
+            [-1.1665648929526231, 1.7368196929327366],
+            [-1.375, 1.625],
+            [-1.125, -1.0],
+            [-2.125, 1.0],
+            [0.75, -0.125],
+        ],
         [
             [0.4127304357915555, -0.9993239842012401],
-            *([-0.5, -1.125], [2.125, 0.0], [0.75, -0.875], [-1.25, 0.625], [-2.25, 1.5], [-2.125, -1.375]),
+            *(
+                [-0.5, -1.125],
+                [2.125, 0.0],
+                [0.75, -0.875],
+                [-1.25, 0.625],
+                [-2.25, 1.5],
+                [-2.125, -1.375],
+            ),
         ],
     ],
 )
 def test_a_choice_that_blur_leaves_open_is_open(Z):
     """Found by bisection: at layer 1 token 0 nearly looks at two. Floats that go on with their mean end with a certificate
     of other leaders."""
-    end, truth = limit(Z, 0.5), limit(inputs.rationals(np.array(Z)), Fraction(1, 2))
+    end, truth = limit(Z, 0.5), limit(arithmetic.rationals(np.array(Z)), Fraction(1, 2))
     for name in ("leaders", "born", "follows", "settled_at", "certified"):
         assert np.array_equal(getattr(end, name), getattr(truth, name)), name
 
@@ -184,27 +239,47 @@ def test_ties_whose_mean_moves():
     ):
         end = limit(Z, alpha)
         assert rejected(end, Z, alpha) is None
-        assert end.tokens[4].tolist() == [0, 3, 0] and end.follows.tolist() == [0, 1, 0, 1, -1]
+        assert end.tokens[4].tolist() == [0, 3, 0] and end.follows.tolist() == [
+            0,
+            1,
+            0,
+            1,
+            -1,
+        ]
         path = simulate(Z, alpha, 12)
         assert all((end.at(k) == path.tokens[k]).all() for k in range(13))
     end = limit(Z, 1)
     t = np.array([Fraction(t) for t in range(1, 6)])
     a, b = (t - Fraction(1, 2)) / 2**t, 3 - 2 / 2**t
-    assert (np.array([end.at(k)[4] for k in range(1, 6)]) == np.stack([a, b, a], 1)).all()
+    assert (
+        np.array([end.at(k)[4] for k in range(1, 6)]) == np.stack([a, b, a], 1)
+    ).all()
     end = limit(
         np.array(MOVING), 1
     )  # as floats: the exact run takes over, and `at` follows it before the certificate, too
-    assert end.certified and end.error_bound < 1e-15 and end.tokens[4].tolist() == [0, 3, 0]
-    assert (end.at(0) == MOVING).all() and end.at(3)[4].tolist() == [0.3125, 2.75, 0.3125]
+    assert (
+        end.certified
+        and end.error_bound < 1e-15
+        and end.tokens[4].tolist() == [0, 3, 0]
+    )
+    assert (end.at(0) == MOVING).all() and end.at(3)[4].tolist() == [
+        0.3125,
+        2.75,
+        0.3125,
+    ]
 
 
 def test_ties_with_moving_tokens():
     """A token may be tied for ever with tokens that go on moving: they balance, so their mean stands still."""
-    Z = np.array([[Fraction(x) for x in z] for z in [(-3, 2), (3, 2), (-1, 2), (1, 2), (0, 1)]])
+    Z = np.array(
+        [[Fraction(x) for x in z] for z in [(-3, 2), (3, 2), (-1, 2), (1, 2), (0, 1)]]
+    )
     end = limit(Z, 1)
     assert rejected(end, Z, 1) is None
     assert end.tokens[4].tolist() == [0, 2] and end.follows.tolist() == [0, 1, 0, 1, -1]
-    Z[2, 0] = Fraction(-2)  # out of balance: the tie breaks, and the token goes to a corner
+    Z[2, 0] = Fraction(
+        -2
+    )  # out of balance: the tie breaks, and the token goes to a corner
     assert limit(Z, 1).follows[4] in (0, 1)
 
 
@@ -236,7 +311,11 @@ def test_leaders_are_those_of_the_trajectory(model, alpha):
     Z, A = model
     end = limit(Z, alpha, A)
     path = simulate(Z, alpha, end.settled_at + 3, A)
-    assert leaders(Z, alpha, A).tolist() == path.leaders(end.settled_at + 3).tolist() == oracle.leaders(path.tokens, A)
+    assert (
+        leaders(Z, alpha, A).tolist()
+        == path.leaders(end.settled_at + 3).tolist()
+        == oracle.leaders(path.tokens, A)
+    )
 
 
 # Any layer
@@ -256,7 +335,9 @@ def test_the_millionth_layer():
     Z = np.random.default_rng(0).normal(size=(50, 3))
     end = limit(Z, 0.01)
     assert (end.at(10**6) == end.tokens).all()
-    np.testing.assert_allclose(end.at(300), simulate(Z, 0.01, 300).tokens[-1], atol=1e-12)
+    np.testing.assert_allclose(
+        end.at(300), simulate(Z, 0.01, 300).tokens[-1], atol=1e-12
+    )
 
 
 def test_a_layer_whose_numbers_are_too_long():
@@ -265,18 +346,25 @@ def test_a_layer_whose_numbers_are_too_long():
     end = limit(Z, 1)
     assert 2 - end.at(10**5)[0, 0] == Fraction(1, 2) ** 10**5
     with pytest.raises(
-        ValueError, match=r"^layer is 1000000000: its exact tokens have too many digits. Pass Z as floats.$"
+        ValueError,
+        match=r"^layer is 1000000000: its exact tokens have too many digits. Pass Z as floats.$",
     ):
         end.at(10**9)
 
 
 def test_little_is_computed_for_large_clouds(monkeypatch):
     """10,000 tokens in the plane: far fewer ask than in 20 layers of a simulation."""
-    Z, asked, choose = np.random.default_rng(0).normal(size=(10_000, 2)), [], limits.attention.choose
+    Z, asked, choose = (
+        np.random.default_rng(0).normal(size=(10_000, 2)),
+        [],
+        limits.attention.choose,
+    )
     monkeypatch.setattr(
         limits.attention,
         "choose",
-        lambda Z, A, mask, asking, blur: asked.append(len(asking)) or choose(Z, A, mask, asking, blur),
+        lambda Z, A, mask, asking, blur: (
+            asked.append(len(asking)) or choose(Z, A, mask, asking, blur)
+        ),
     )
     assert limit(Z, 0.5).certified
     assert sum(asked) < 3 * len(Z) < 20 * len(Z)
@@ -285,7 +373,13 @@ def test_little_is_computed_for_large_clouds(monkeypatch):
 # Honesty
 
 
-MOVING = [(3, 3, -3), (-3, 3, 3), (3, 3, -1), (-1, 3, 3), (0, 1, 0)]  # the last follows two whose mean moves
+MOVING = [
+    (3, 3, -3),
+    (-3, 3, 3),
+    (3, 3, -1),
+    (-1, 3, 3),
+    (0, 1, 0),
+]  # the last follows two whose mean moves
 
 
 def test_without_a_certificate_it_says_so():
@@ -297,7 +391,10 @@ def test_without_a_certificate_it_says_so():
             {"megabytes": 0},
             "the run on whole numbers needs more than 0 megabytes. limit(..., megabytes=...) gives it more.",
         ),
-        ({"seconds": 0}, "the run on whole numbers has taken its 0 seconds. limit(..., seconds=...) gives it more."),
+        (
+            {"seconds": 0},
+            "the run on whole numbers has taken its 0 seconds. limit(..., seconds=...) gives it more.",
+        ),
     ):
         end = limit(Z, 1, **budget)
         assert not end.certified and end.settled_at is None and end.error_bound == 1
@@ -312,7 +409,13 @@ def test_no_leader_is_invented():
     """Floats taken for exact see token 4 follow itself in the end. It never does, and it is not among the leaders."""
     for Z in (np.array(MOVING), np.array(MOVING) * Fraction(1)):
         end = limit(Z, 1, seconds=0)
-        assert end.leaders.tolist() == [0, 1] and end.follows.tolist() == [0, 1, 0, 1, -1]
+        assert end.leaders.tolist() == [0, 1] and end.follows.tolist() == [
+            0,
+            1,
+            0,
+            1,
+            -1,
+        ]
         assert end.sure.tolist() == [True, True, True, True, False]
 
 
@@ -327,7 +430,8 @@ def test_a_run_that_is_too_slow_is_left_uncertified(monkeypatch):
     )
     assert len(end.at(10)) == 20
     with pytest.raises(
-        ValueError, match=r"^layer is 11, but this limit is not certified: expected at most 10, which are"
+        ValueError,
+        match=r"^layer is 11, but this limit is not certified: expected at most 10, which are",
     ):
         end.at(11)
 
@@ -336,7 +440,8 @@ def test_only_what_is_certain_is_told_in_short(monkeypatch):
     monkeypatch.setattr(limits, "MOST_LAYERS", 1)
     for short in (leaders, limit_polytope):
         with pytest.raises(
-            ValueError, match=r"^The limit of this cloud of shape \(3, 2\) could not be certified: by layer 1, 1 of"
+            ValueError,
+            match=r"^The limit of this cloud of shape \(3, 2\) could not be certified: by layer 1, 1 of",
         ):
             short([[0.25, 0.25], [1.5, -0.25], [1.25, -2.0]], 1e-4)
 
@@ -344,7 +449,9 @@ def test_only_what_is_certain_is_told_in_short(monkeypatch):
 @pytest.mark.parametrize("name", ["seconds", "megabytes"])
 @pytest.mark.parametrize("value", [-1, "1", None, True, float("nan")])
 def test_a_budget_is_a_number(name, value):
-    with pytest.raises(ValueError, match=f"^{name} is {value!r}: expected a number >= 0"):
+    with pytest.raises(
+        ValueError, match=f"^{name} is {value!r}: expected a number >= 0"
+    ):
         limit([[1, 0]], 1, **{name: value})
 
 
@@ -354,11 +461,17 @@ def test_a_budget_is_a_number(name, value):
 def test_subnormal_tokens():
     """Values that are rounded to subnormals are off by up to half of the smallest."""
     off = 0
-    for k in range(1, 40):  # three copies, two copies, and a token that ends at a fifth of 8 k
+    for k in range(
+        1, 40
+    ):  # three copies, two copies, and a token that ends at a fifth of 8 k
         Z = 5e-324 * k * np.array([[8, 0], [8, 0], [8, 0], [-8, 8], [-8, 8], [1, 2]])
-        end, truth = limit(Z, 0.3), limit(inputs.rationals(Z), Fraction(0.3))
-        error = abs(inputs.rationals(end.tokens) - truth.tokens).max()
-        assert error <= Fraction(end.error_bound) and end.error_bound < 1e-320 and end.leaders.tolist() == [0, 3]
+        end, truth = limit(Z, 0.3), limit(arithmetic.rationals(Z), Fraction(0.3))
+        error = abs(arithmetic.rationals(end.tokens) - truth.tokens).max()
+        assert (
+            error <= Fraction(end.error_bound)
+            and end.error_bound < 1e-320
+            and end.leaders.tolist() == [0, 3]
+        )
         off += error > 0
     assert off > 20
 
@@ -371,13 +484,17 @@ def test_the_largest_tokens():
     assert (step(2.0**1000 * Z, 3) == 2.0**1000 * step(Z, 3)).all()
     for function in (step, limit):
         with pytest.raises(
-            ValueError, match=r"^Z has coordinates up to 1.07e\+301: expected at most 2\^1000, about 1e301"
+            ValueError,
+            match=r"^Z has coordinates up to 1.07e\+301: expected at most 2\^1000, about 1e301",
         ):
             function(np.nextafter(2.0**1000, np.inf) * (8 / 7) * Z, 0.5)
 
 
 def test_one_cloud_at_a_time():
-    with pytest.raises(ValueError, match=r"Z has shape \(2, 3, 2\): expected one cloud, \(n, d\); take the clouds"):
+    with pytest.raises(
+        ValueError,
+        match=r"Z has shape \(2, 3, 2\): expected one cloud, \(n, d\); take the clouds",
+    ):
         limit(np.ones((2, 3, 2)), 1)
 
 

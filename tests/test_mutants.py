@@ -16,7 +16,9 @@ ROOT = Path(__file__).resolve().parent.parent
 
 @pytest.fixture(scope="module")
 def mutate():
-    spec = importlib.util.spec_from_file_location("mutate", ROOT / "tools" / "mutate.py")
+    spec = importlib.util.spec_from_file_location(
+        "mutate", ROOT / "tools" / "mutate.py"
+    )
     module = importlib.util.module_from_spec(spec)
     sys.modules["mutate"] = module  # dataclasses look there
     spec.loader.exec_module(module)
@@ -29,15 +31,28 @@ def test_the_lists_are_data(mutate):
     names = []
     for path in mutate.LISTS.iterdir():
         about = tomllib.loads(path.read_text())
-        assert about.keys() <= {"file", "tests", "sample", "mutant", "systematic"} and (ROOT / about["file"]).is_file()
-        assert all((ROOT / word.split("::")[0]).is_file() for word in about["tests"] if word.endswith(".py"))
+        assert (
+            about.keys() <= {"file", "tests", "sample", "mutant", "systematic"}
+            and (ROOT / about["file"]).is_file()
+        )
+        assert all(
+            (ROOT / word.split("::")[0]).is_file()
+            for word in about["tests"]
+            if word.endswith(".py")
+        )
         for row in about.get("mutant", []):
-            assert {"name", "old", "new"} <= row.keys() <= {"name", "old", "new", "equivalent"} and row["old"] != row[
-                "new"
-            ]
+            assert {"name", "old", "new"} <= row.keys() <= {
+                "name",
+                "old",
+                "new",
+                "equivalent",
+            } and row["old"] != row["new"]
             names.append((about["file"], row["name"]))
         proofs = [
-            row["equivalent"] for kind in ("mutant", "systematic") for row in about.get(kind, []) if "equivalent" in row
+            row["equivalent"]
+            for kind in ("mutant", "systematic")
+            for row in about.get(kind, [])
+            if "equivalent" in row
         ]
         assert all(proof and "\n" not in proof for proof in proofs)
     assert len(set(names)) == len(names) >= 400
@@ -46,7 +61,10 @@ def test_the_lists_are_data(mutate):
 def test_an_old_text_that_is_not_there_is_refused(mutate):
     mutant = mutate.Mutant("a.py", "sign", "a - b", "a + b")
     assert mutant.text("x = a - b") == "x = a + b"
-    for source, message in (("x = a + b", "occurs 0 times, expected once"), ("a - b, a - b", "occurs 2 times")):
+    for source, message in (
+        ("x = a + b", "occurs 0 times, expected once"),
+        ("a - b, a - b", "occurs 2 times"),
+    ):
         with pytest.raises(ValueError, match=message):
             mutant.text(source)
     with pytest.raises(ValueError, match="the new text is the old one"):
@@ -86,9 +104,17 @@ def test_systematic_mutants(mutate):
     for at, old, new in mutate.in_python(SOURCE):
         assert SOURCE[at : at + len(old)] == old
         compile(SOURCE[:at] + new + SOURCE[at + len(old) :], "x", "exec")
-    assert mutate.drawn(SOURCE, "x.py", 5) == mutate.drawn(SOURCE, "x.py", 5) != mutate.drawn(SOURCE, "y.py", 5)
+    assert (
+        mutate.drawn(SOURCE, "x.py", 5)
+        == mutate.drawn(SOURCE, "x.py", 5)
+        != mutate.drawn(SOURCE, "y.py", 5)
+    )
     page = "if (a < b) x = 2n; // a < b\nconst s = `1 < 2`;"
-    assert {(old, new) for _, old, new in mutate.in_javascript(page)} == {(" < ", " <= "), ("2n", "3n"), ("2n", "1n")}
+    assert {(old, new) for _, old, new in mutate.in_javascript(page)} == {
+        (" < ", " <= "),
+        ("2n", "3n"),
+        ("2n", "1n"),
+    }
 
 
 WRITE = """import json
@@ -102,7 +128,13 @@ def test_a_mutant_is_killed_and_another_survives(tmp_path):
     """The tool as it is used, on a project of one function; a proof that is wrong, and a text that is gone, are errors."""
     tool = tmp_path / "tools/mutate.py"
     tool.parent.mkdir()
-    tool.write_text(re.sub(r"(?m)^PRELOADED \+?=.*", 'PRELOADED = "json"', (ROOT / "tools/mutate.py").read_text()))
+    tool.write_text(
+        re.sub(
+            r"(?m)^PRELOADED \+?=.*",
+            'PRELOADED = "json"',
+            (ROOT / "tools/mutate.py").read_text(),
+        )
+    )
     files = {
         "hmlib/__init__.py": "def larger(x, y):\n    return x if x > y else y\n\n\nSIZE = 3\n",
         "tests/test_larger.py": "from hmlib import larger\n\n\ndef test_larger():\n    assert larger(1, 2) == 2\n",
@@ -128,10 +160,14 @@ def test_a_mutant_is_killed_and_another_survives(tmp_path):
 
     def run():
         command = [sys.executable, tool, "--workers", "1"]
-        return subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, timeout=120)
+        return subprocess.run(
+            command, capture_output=True, text=True, cwd=tmp_path, timeout=120
+        )
 
     said = run()
-    assert said.returncode == 1 and "survived: hmlib/__init__.py: size" in said.stdout, said.stderr
+    assert (
+        said.returncode == 1 and "survived: hmlib/__init__.py: size" in said.stdout
+    ), said.stderr
     assert "50.0% of 2 mutants that are not equivalent are killed." in said.stdout
     assert (tmp_path / "hmlib/__init__.py").read_text() == files["hmlib/__init__.py"]
     result = json.loads((tmp_path / "results/mutants.json").read_text())
@@ -141,10 +177,25 @@ def test_a_mutant_is_killed_and_another_survives(tmp_path):
         "border": ("equivalent", "equal numbers are the same"),
         "size": ("survived", "0"),
     }
-    assert result["score"] == 0.5 and result["provenance"]["command"] == "python tools/mutate.py"
-    assert "| `hmlib/__init__.py` | by hand | 1 | 1 | 1 |" in (tmp_path / "results/mutants.md").read_text()
-    rows[1:] = [row("sign again", "x > y", "x < y", "equivalent = 'no'\n"), row("gone", "x / y", "x")]
+    assert (
+        result["score"] == 0.5
+        and result["provenance"]["command"] == "python tools/mutate.py"
+    )
+    assert (
+        "| `hmlib/__init__.py` | by hand | 1 | 1 | 1 |"
+        in (tmp_path / "results/mutants.md").read_text()
+    )
+    rows[1:] = [
+        row("sign again", "x > y", "x < y", "equivalent = 'no'\n"),
+        row("gone", "x / y", "x"),
+    ]
     (tmp_path / "tools/mutants/larger.toml").write_text(list_of + "".join(rows))
     said = run()
-    assert said.returncode == 1 and "its proof is wrong: tests/test_larger.py::test_larger" in said.stdout
-    assert "error: hmlib/__init__.py: gone (the old text occurs 0 times, expected once)" in said.stdout
+    assert (
+        said.returncode == 1
+        and "its proof is wrong: tests/test_larger.py::test_larger" in said.stdout
+    )
+    assert (
+        "error: hmlib/__init__.py: gone (the old text occurs 0 times, expected once)"
+        in said.stdout
+    )

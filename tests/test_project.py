@@ -19,7 +19,10 @@ from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).resolve().parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-LOCK = {canonicalize_name(r.name): r for r in map(Requirement, (ROOT / "requirements.lock").read_text().split())}
+LOCK = {
+    canonicalize_name(r.name): r
+    for r in map(Requirement, (ROOT / "requirements.lock").read_text().split())
+}
 CONFIG = yaml.safe_load((ROOT / "_config.yml").read_text())
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 BOOK = {page.name: page.read_text() for page in (ROOT / "book").glob("*.md")}
@@ -38,16 +41,24 @@ def tool(name):
 def pinned(requirement):
     """The one version that a line of the lock allows."""
     (spec,) = requirement.specifier
-    assert spec.operator == "==" and "+" not in spec.version, f"{requirement} is not a plain pin"
+    assert spec.operator == "==" and "+" not in spec.version, (
+        f"{requirement} is not a plain pin"
+    )
     return spec.version
 
 
 @pytest.mark.parametrize("extra", ["core", *PROJECT["optional-dependencies"]])
 def test_the_lock_pins_what_the_package_asks_for(extra):
-    wanted = PROJECT["dependencies"] if extra == "core" else PROJECT["optional-dependencies"][extra]
+    wanted = (
+        PROJECT["dependencies"]
+        if extra == "core"
+        else PROJECT["optional-dependencies"][extra]
+    )
     for requirement in map(Requirement, wanted):
         version = pinned(LOCK[canonicalize_name(requirement.name)])
-        assert requirement.specifier.contains(version), f"{requirement} but the lock has {version}"
+        assert requirement.specifier.contains(version), (
+            f"{requirement} but the lock has {version}"
+        )
 
 
 def test_the_environment_for_conda_agrees():
@@ -56,7 +67,9 @@ def test_the_environment_for_conda_agrees():
     versions = dict(package.split("=") for package in conda if "=" in package)
     assert versions.keys() == {"python", "pytorch-cpu"} and "pip" in conda
     assert versions["pytorch-cpu"] == pinned(LOCK["torch"])
-    assert Requirement("python" + PROJECT["requires-python"]).specifier.contains(versions["python"] + ".0")
+    assert Requirement("python" + PROJECT["requires-python"]).specifier.contains(
+        versions["python"] + ".0"
+    )
     extras = re.search(r"^EXTRAS := (.*)$", (ROOT / "Makefile").read_text(), re.M)[1]
     assert pip["pip"] == ["-c requirements.lock", f"-e .[{extras}]"]
     assert extras.split(",") == list(PROJECT["optional-dependencies"])
@@ -71,26 +84,37 @@ def test_what_is_installed_is_what_the_lock_says():
     for distribution in distributions():
         name = canonicalize_name(distribution.metadata["Name"])
         if name in LOCK:
-            assert LOCK[name].specifier.contains(distribution.version), f"{name} {distribution.version}"
+            assert LOCK[name].specifier.contains(distribution.version), (
+                f"{name} {distribution.version}"
+            )
 
 
 def test_import_is_light():
     """numpy alone: what is heavy loads when it is first used."""
-    code = (
-        "import sys, hmlib; print(sorted({'torch', 'matplotlib', 'scipy', 'ipywidgets', 'pandas'} & set(sys.modules)))"
+    code = "import sys, hmlib; print(sorted({'torch', 'matplotlib', 'scipy', 'ipywidgets', 'pandas'} & set(sys.modules)))"
+    assert (
+        subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, check=True
+        ).stdout
+        == "[]\n"
     )
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
 
 
 def test_the_code_is_clean():
     for check in (["check"], ["format", "--check"]):
-        ruff = subprocess.run([sys.executable, "-m", "ruff", *check, ROOT], capture_output=True, text=True)
+        ruff = subprocess.run(
+            [sys.executable, "-m", "ruff", *check, ROOT], capture_output=True, text=True
+        )
         assert ruff.returncode == 0, f"run `make lint`:\n{ruff.stdout}"
 
 
 # The statement map
 
-ROWS = [row for row in BOOK["statements.md"].splitlines() if row.startswith("| ") and not row.startswith("| statement")]
+ROWS = [
+    row
+    for row in BOOK["statements.md"].splitlines()
+    if row.startswith("| ") and not row.startswith("| statement")
+]
 
 
 def test_the_map_has_rows():
@@ -104,11 +128,18 @@ def test_every_statement_has_a_function_and_a_test(row):
     assert whose.strip()
     assert re.search(r"\{doc\}`\d <(/notebooks/\w+)>`|^ \d, to come $", chapter)
     for label in re.findall(r"\{prf:ref\}`(\S+)`", statement):
-        assert any(f":label: {label}\\n" in notebook.read_text() for notebook in NOTEBOOKS)
-    for label in re.findall(r"<(code-[\w-]+)>", functions) or pytest.fail("no function"):
+        assert any(
+            f":label: {label}\\n" in notebook.read_text() for notebook in NOTEBOOKS
+        )
+    for label in re.findall(r"<(code-[\w-]+)>", functions) or pytest.fail(
+        "no function"
+    ):
         assert f":name: {label}\n" in BOOK["code.md"]
     for name in re.findall(r"\{ref\}`(test_\w+)`", tests) or pytest.fail("no test"):
-        assert f"\ndef {name}(" in sources and f":name: {name}\n" in BOOK["tests.md"] + BOOK["tests_beyond.md"]
+        assert (
+            f"\ndef {name}(" in sources
+            and f":name: {name}\n" in BOOK["tests.md"] + BOOK["tests_beyond.md"]
+        )
 
 
 def test_every_public_name_is_documented():
@@ -122,7 +153,9 @@ def test_every_public_name_is_documented():
 
 def test_the_source_pages_are_up_to_date():
     for path, text in tool("source_pages").pages().items():
-        assert path.read_text() == text, f"run `make refresh`: {path.name} is out of date"
+        assert path.read_text() == text, (
+            f"run `make refresh`: {path.name} is out of date"
+        )
 
 
 # Notebooks
@@ -134,12 +167,19 @@ def notebook(request):
 
 
 def code_cells(notebook):
-    return [c | {"source": "".join(c["source"])} for c in notebook["cells"] if c["cell_type"] == "code"]
+    return [
+        c | {"source": "".join(c["source"])}
+        for c in notebook["cells"]
+        if c["cell_type"] == "code"
+    ]
 
 
 def test_a_notebook_begins_with_the_colab_cell(notebook):
     first = code_cells(notebook)[0]
-    assert 'if "google.colab" in sys.modules:' in first["source"] and first["outputs"] == []
+    assert (
+        'if "google.colab" in sys.modules:' in first["source"]
+        and first["outputs"] == []
+    )
     assert f"git+{CONFIG['repository']['url']}" in first["source"]
 
 
@@ -150,25 +190,38 @@ def test_a_notebook_can_be_compared(notebook):
     assert 8 * exempt <= len(cells)
     assert not any("raises-exception" in t for t in tags)
     for cell in cells:
-        assert len(cell["source"].splitlines()) <= 25, f"belongs in hmlib:\n{cell['source']}"
+        assert len(cell["source"].splitlines()) <= 25, (
+            f"belongs in hmlib:\n{cell['source']}"
+        )
         for output in cell["outputs"]:
             assert output["output_type"] != "error" and output.get("name") != "stderr"
-            assert not any("image/" in kind or "widget" in kind for kind in output.get("data", {}))
+            assert not any(
+                "image/" in kind or "widget" in kind for kind in output.get("data", {})
+            )
 
 
 def test_every_figure_has_caption_name_and_alt_text(notebook):
     for cell in code_cells(notebook):
-        draws = any("<Figure" in "".join(o.get("data", {}).get("text/plain", "")) for o in cell["outputs"])
+        draws = any(
+            "<Figure" in "".join(o.get("data", {}).get("text/plain", ""))
+            for o in cell["outputs"]
+        )
         about = cell["metadata"].get("mystnb", {})
         if draws or (
-            "figures." in cell["source"] and "interact" not in cell["source"] and "import" not in cell["source"]
+            "figures." in cell["source"]
+            and "interact" not in cell["source"]
+            and "import" not in cell["source"]
         ):
-            assert len(about["image"]["alt"]) > 40 and len(about["figure"]["caption"]) > 40
+            assert (
+                len(about["image"]["alt"]) > 40 and len(about["figure"]["caption"]) > 40
+            )
             assert re.fullmatch(r"fig-[a-z-]+", about["figure"]["name"])
 
 
 def test_every_notebook_is_in_the_book():
-    listed = re.findall(r"file: (notebooks/\S+)", (ROOT / "book" / "_toc.yml").read_text())
+    listed = re.findall(
+        r"file: (notebooks/\S+)", (ROOT / "book" / "_toc.yml").read_text()
+    )
     assert listed == [f"notebooks/{path.stem}" for path in NOTEBOOKS]
 
 
@@ -179,10 +232,23 @@ def test_a_changed_digit_fails(tmp_path):
     for stored, code in (("0.3333\n", 0), ("0.3334\n", 1)):
         cell = nbformat.v4.new_code_cell("print(round(1 / 3, 4))", execution_count=1)
         cell.outputs = [nbformat.v4.new_output("stream", name="stdout", text=stored)]
-        nbformat.write(nbformat.v4.new_notebook(cells=[cell]), tmp_path / "digits.ipynb")
-        command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-c", ROOT / "pyproject.toml"]
+        nbformat.write(
+            nbformat.v4.new_notebook(cells=[cell]), tmp_path / "digits.ipynb"
+        )
+        command = [
+            sys.executable,
+            "-m",
+            "pytest",
+            "-q",
+            "-p",
+            "no:cacheprovider",
+            "-c",
+            ROOT / "pyproject.toml",
+        ]
         done = subprocess.run(
-            [*command, "--rootdir", tmp_path, tmp_path / "digits.ipynb"], capture_output=True, text=True
+            [*command, "--rootdir", tmp_path, tmp_path / "digits.ipynb"],
+            capture_output=True,
+            text=True,
         )
         assert done.returncode == code, done.stdout
 
@@ -218,7 +284,9 @@ def chapter(tmp_path, monkeypatch):
         path, executed = tmp_path / "notebooks" / "01.ipynb", 0
 
         def __init__(self, cells):
-            self._notebook = nbformat.v4.new_notebook(cells=cells, metadata=json.loads(json.dumps(ABOUT)))
+            self._notebook = nbformat.v4.new_notebook(
+                cells=cells, metadata=json.loads(json.dumps(ABOUT))
+            )
             self.notebook.cells.insert(0, nbformat.v4.new_markdown_cell("A text."))
 
         notebook = property(lambda self: self._notebook)
@@ -230,10 +298,20 @@ def chapter(tmp_path, monkeypatch):
         except KeyError:
             Client.executed += 1
             widget = uuid.uuid4().hex
-            client.notebook.cells[1].outputs = [nbformat.v4.new_output("display_data", {"text/plain": widget})]
-            state = {"state": {widget: {"state": {"layout": f"IPY_MODEL_{uuid.uuid4().hex}"}}}}
-            state["state"] |= {state["state"][widget]["state"]["layout"][10:]: {"state": {}}}
-            client.notebook.metadata["widgets"] = {"application/vnd.jupyter.widget-state+json": state}
+            client.notebook.cells[1].outputs = [
+                nbformat.v4.new_output("display_data", {"text/plain": widget})
+            ]
+            state = {
+                "state": {
+                    widget: {"state": {"layout": f"IPY_MODEL_{uuid.uuid4().hex}"}}
+                }
+            }
+            state["state"] |= {
+                state["state"][widget]["state"]["layout"][10:]: {"state": {}}
+            }
+            client.notebook.metadata["widgets"] = {
+                "application/vnd.jupyter.widget-state+json": state
+            }
             bundle = CacheBundleIn(client.notebook, str(client.path), data={})
             cache.cache_notebook_bundle(bundle, check_validity=False, overwrite=True)
 
@@ -258,10 +336,18 @@ def test_a_chapter_is_executed_when_what_it_uses_changes(chapter):
     """And not for anything else; what is undone is found again."""
     chapter()
     for k, file in enumerate(
-        ("requirements.lock", "hmlib/used.py", "hmlib/words.py", "hmlib/list.txt", "results/study.json")
+        (
+            "requirements.lock",
+            "hmlib/used.py",
+            "hmlib/words.py",
+            "hmlib/list.txt",
+            "results/study.json",
+        )
     ):
         text = (chapter.root / file).read_text()
-        (chapter.root / file).write_text(text.replace("return", "return 1,") if file.endswith("py") else "x")
+        (chapter.root / file).write_text(
+            text.replace("return", "return 1,") if file.endswith("py") else "x"
+        )
         chapter()
         chapter()
         assert chapter.client.executed == k + 2, file
@@ -289,8 +375,14 @@ def test_a_chapter_looks_the_same_whether_it_was_executed_or_found(chapter):
     assert chapter.client.executed == 2 and "fingerprint" not in cold
     notebook = json.loads(cold)
     assert [cell["id"] for cell in notebook["cells"]] == ["cell-000", "cell-001"]
-    widget, layout = notebook["metadata"]["widgets"]["application/vnd.jupyter.widget-state+json"]["state"].items()
-    assert notebook["cells"][1]["outputs"][0]["data"]["text/plain"] == [widget[0]] != [layout[0]]
+    widget, layout = notebook["metadata"]["widgets"][
+        "application/vnd.jupyter.widget-state+json"
+    ]["state"].items()
+    assert (
+        notebook["cells"][1]["outputs"][0]["data"]["text/plain"]
+        == [widget[0]]
+        != [layout[0]]
+    )
     assert widget[1]["state"]["layout"] == f"IPY_MODEL_{layout[0]}"
 
 
@@ -299,25 +391,42 @@ def test_widgets_have_the_same_names_whatever_chance_calls_them():
     import nbformat
 
     order = ["figure", "layout", "bar", "text", "style", "bar 2", "text 2", "style 2"]
-    parts = {"figure": ["layout"], "bar": ["text", "style"], "bar 2": ["text 2", "style 2"]}
+    parts = {
+        "figure": ["layout"],
+        "bar": ["text", "style"],
+        "bar 2": ["text 2", "style 2"],
+    }
     found = set()
     for k in range(20):
         rng = random.Random(k)
         name = {x: f"{rng.getrandbits(128):032x}" for x in order}
         state = {
-            name[x]: {"state": {"parts": [f"IPY_MODEL_{name[y]}" for y in parts.get(x, [])], "is": x.rstrip(" 2")}}
+            name[x]: {
+                "state": {
+                    "parts": [f"IPY_MODEL_{name[y]}" for y in parts.get(x, [])],
+                    "is": x.rstrip(" 2"),
+                }
+            }
             for x in (rng.sample(order, 8) if k % 2 else sorted(order, key=name.get))
         }
         state[name["text 2"]]["state"]["value"] = 2
         cell = nbformat.v4.new_code_cell("x", id=f"random-{k}")
-        cell.outputs = [nbformat.v4.new_output("display_data", {"text/plain": f"({name['figure']}, {'a' * 33})"})]
+        cell.outputs = [
+            nbformat.v4.new_output(
+                "display_data", {"text/plain": f"({name['figure']}, {'a' * 33})"}
+            )
+        ]
         widgets = {"application/vnd.jupyter.widget-state+json": {"state": state}}
         notebook = nbformat.v4.new_notebook(cells=[cell], metadata={"widgets": widgets})
         found.add(nbformat.writes(tool("steady").steady(notebook, "a")))
         other = nbformat.writes(tool("steady").steady(notebook, "b"))
     (text,) = found
     names = {tuple(re.findall(r"\b[0-9a-f]{32}\b", one)) for one in (text, other)}
-    assert "a" * 33 in text and len(names) == 2 and len({x for one in names for x in one}) == 16
+    assert (
+        "a" * 33 in text
+        and len(names) == 2
+        and len({x for one in names for x in one}) == 16
+    )
 
 
 def test_a_damaged_execution_is_not_believed(chapter):
@@ -326,31 +435,47 @@ def test_a_damaged_execution_is_not_believed(chapter):
     (base,) = chapter.root.glob("cache/executed/*/base.ipynb")
     content = base.read_bytes()
     flipped = content.replace(b'"output_type"', b'"output_typf"')
-    for k, damage in enumerate((content[:-9], b"", flipped, b"{}", b"[" * 10**5, "folder", "digest")):
+    for k, damage in enumerate(
+        (content[:-9], b"", flipped, b"{}", b"[" * 10**5, "folder", "digest")
+    ):
         (base.with_name("sha256") if damage in ("digest", "folder") else base).unlink()
         if damage == "folder":
             base.with_name("sha256").mkdir()
         elif damage != "digest":
             base.write_bytes(damage)
-        assert chapter() == sound and chapter() == sound and chapter.client.executed == k + 2
+        assert (
+            chapter() == sound
+            and chapter() == sound
+            and chapter.client.executed == k + 2
+        )
 
 
 def test_every_builder_executes_what_is_stale(monkeypatch):
     """The printed book as well as the site: both read all pages anew, and with the extension that knows."""
     sphinx, build, calls = CONFIG["sphinx"], tool("build_book"), []
-    assert "steady" in sphinx["config"]["extensions"] and sphinx["local_extensions"] == {"steady": "tools"}
+    assert "steady" in sphinx["config"]["extensions"] and sphinx[
+        "local_extensions"
+    ] == {"steady": "tools"}
     assert CONFIG["execute"]["execute_notebooks"] == "cache"
     run = subprocess.CompletedProcess([], 0)
-    monkeypatch.setattr(build.subprocess, "run", lambda command, **_: calls.append(command) or run)
+    monkeypatch.setattr(
+        build.subprocess, "run", lambda command, **_: calls.append(command) or run
+    )
     build.build("--builder", "singlehtml")
     assert calls[0][1:3] == ["build", "."] and {"--all", "singlehtml"} <= set(calls[0])
-    assert 'build("--builder", "singlehtml")' in (ROOT / "tools" / "print_book.py").read_text()
+    assert (
+        'build("--builder", "singlehtml")'
+        in (ROOT / "tools" / "print_book.py").read_text()
+    )
 
 
 def test_the_build_refuses_another_jupyter_book(monkeypatch):
     build = tool("build_book")
     monkeypatch.setattr(build, "version", lambda name: "2.1.7")
-    with pytest.raises(SystemExit, match=re.escape("Jupyter Book 2.1.7 is installed: expected version 1.")):
+    with pytest.raises(
+        SystemExit,
+        match=re.escape("Jupyter Book 2.1.7 is installed: expected version 1."),
+    ):
         build.main()
 
 
@@ -358,7 +483,10 @@ def test_the_build_fails_without_an_index(tmp_path, monkeypatch):
     build = tool("build_book")
     monkeypatch.setattr(build, "BUILD", tmp_path)
     monkeypatch.setattr(build, "INDEX", tmp_path / "index.html")
-    for returned, message in ((0, "reported success but there is no"), (1, "The book was not built")):
+    for returned, message in (
+        (0, "reported success but there is no"),
+        (1, "The book was not built"),
+    ):
         done = subprocess.CompletedProcess([], returned)
         monkeypatch.setattr(build.subprocess, "run", lambda *_, done=done, **__: done)
         with pytest.raises(SystemExit, match=message):
@@ -372,11 +500,29 @@ def test_printed_text_is_stored_in_one_piece():
     refresh = tool("refresh_notebooks")
 
     def stored(*pieces):
-        made = [new_output("stream", name=n, text=t) if n else new_output("display_data", {}) for n, t in pieces]
+        made = [
+            new_output("stream", name=n, text=t)
+            if n
+            else new_output("display_data", {})
+            for n, t in pieces
+        ]
         return [(o.get("name"), o.get("text")) for o in refresh.merged(made)]
 
-    parts = [("stdout", "ab"), ("stderr", "c"), ("stdout", "d"), (None, None), ("stdout", "ef")]
-    cut = [("stdout", "a"), ("stdout", "b"), *parts[1:4], ("stdout", "e"), ("stdout", ""), ("stdout", "f")]
+    parts = [
+        ("stdout", "ab"),
+        ("stderr", "c"),
+        ("stdout", "d"),
+        (None, None),
+        ("stdout", "ef"),
+    ]
+    cut = [
+        ("stdout", "a"),
+        ("stdout", "b"),
+        *parts[1:4],
+        ("stdout", "e"),
+        ("stdout", ""),
+        ("stdout", "f"),
+    ]
     assert stored(*parts) == stored(*cut) == parts and stored() == []
 
 
@@ -384,7 +530,9 @@ def test_a_notebook_that_fails_is_left_as_it_was(tmp_path):
     import nbformat
 
     path = tmp_path / "fails.ipynb"
-    nbformat.write(nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("1 / 0")]), path)
+    nbformat.write(
+        nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("1 / 0")]), path
+    )
     before = path.read_bytes()
     refresh = [sys.executable, ROOT / "tools" / "refresh_notebooks.py", path]
     done = subprocess.run(refresh, capture_output=True, text=True)

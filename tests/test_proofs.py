@@ -36,7 +36,10 @@ def test_every_theorem_is_linked_from_the_map():
 
 
 def test_whatever_the_book_calls_formal_is_there():
-    texts = [*BOOK.values(), *(path.read_text() for path in (ROOT / "notebooks").glob("*.ipynb"))]
+    texts = [
+        *BOOK.values(),
+        *(path.read_text() for path in (ROOT / "notebooks").glob("*.ipynb")),
+    ]
     linked = {name for text in texts for name in re.findall(r"<formal-(\w+)>", text)}
     assert len(linked) > 15 and linked - {"model", "checker"} <= set(formal.theorems())
 
@@ -46,7 +49,10 @@ def test_axioms_are_seen():
     assert formal.unexpected("Closed under the global context") == set()
     planted = "Axioms:\nplanted : forall x : nat,\n          x = x\nboolp.propositional_extensionality\n  : forall P Q"
     assert formal.unexpected(planted, formal.CLASSICAL) == {"planted"}
-    assert formal.unexpected(planted) == {"planted", "boolp.propositional_extensionality"}
+    assert formal.unexpected(planted) == {
+        "planted",
+        "boolp.propositional_extensionality",
+    }
 
 
 # What needs Coq
@@ -54,8 +60,12 @@ def test_axioms_are_seen():
 
 def test_no_theorem_rests_on_more_than_it_may():
     if not shutil.which("coqc") or not (PROOFS / "Convergence.vo").exists():
-        pytest.skip("no compiled proofs: run `make proofs` (Debian's coq and libcoq-mathcomp-analysis)")
-    done = subprocess.run([sys.executable, ROOT / "tools" / "formal.py"], capture_output=True, text=True)
+        pytest.skip(
+            "no compiled proofs: run `make proofs` (Debian's coq and libcoq-mathcomp-analysis)"
+        )
+    done = subprocess.run(
+        [sys.executable, ROOT / "tools" / "formal.py"], capture_output=True, text=True
+    )
     assert done.returncode == 0, done.stderr
 
 
@@ -63,11 +73,15 @@ def test_no_theorem_rests_on_more_than_it_may():
 def verdicts():
     """What the extracted checker says of [(end, Z, alpha, A), ...]: bool for each."""
     if not (PROOFS / "checker").exists():
-        pytest.skip("no extracted checker: run `make proofs` (Debian's coq and libcoq-mathcomp-analysis)")
+        pytest.skip(
+            "no extracted checker: run `make proofs` (Debian's coq and libcoq-mathcomp-analysis)"
+        )
 
     def ask(claims):
         text = "\n".join(written(*claim) for claim in claims)
-        done = subprocess.run([PROOFS / "checker"], input=text, capture_output=True, text=True, check=True)
+        done = subprocess.run(
+            [PROOFS / "checker"], input=text, capture_output=True, text=True, check=True
+        )
         return [line == "yes" for line in done.stdout.split()]
 
     return ask
@@ -78,9 +92,22 @@ def written(end, Z, alpha, A=None):
     n, d = np.shape(Z)
     alphas = list(alpha) if isinstance(alpha, list | tuple) else [alpha]
     born = dict(zip(end.leaders.tolist(), end.born.tolist(), strict=True))
-    words = [n, d, *(np.eye(d, dtype=int) if A is None else A).flat, len(alphas), *(alphas if end.certified else [0])]
-    words += [*np.asarray(Z).flat, end.settled_at or 0, *(born.get(i, -1) for i in range(n)), *end.follows.tolist()]
-    return " ".join(str(Fraction(x)) for x in [*words, *end.tokens.flat, end.error_bound])
+    words = [
+        n,
+        d,
+        *(np.eye(d, dtype=int) if A is None else A).flat,
+        len(alphas),
+        *(alphas if end.certified else [0]),
+    ]
+    words += [
+        *np.asarray(Z).flat,
+        end.settled_at or 0,
+        *(born.get(i, -1) for i in range(n)),
+        *end.follows.tolist(),
+    ]
+    return " ".join(
+        str(Fraction(x)) for x in [*words, *end.tokens.flat, end.error_bound]
+    )
 
 
 def test_both_checkers_say_yes_to_what_is_certified(verdicts):
@@ -92,7 +119,9 @@ def test_both_checkers_say_yes_to_what_is_certified(verdicts):
         claims.append((limit(Z, alpha, A), Z, alpha, A))
     for seed in range(0, 2000, 10):
         Z, alpha, A = generic(seed)
-        claims.append((limit(Z[:12], round(alpha, 1) + 0.1, A), Z[:12], round(alpha, 1) + 0.1, A))
+        claims.append(
+            (limit(Z[:12], round(alpha, 1) + 0.1, A), Z[:12], round(alpha, 1) + 0.1, A)
+        )
     assert all(verdicts(claims))
 
 
@@ -117,6 +146,9 @@ def test_both_checkers_agree_on_false_claims(verdicts):
     for seed in range(0, 1000, 17):
         Z, alpha, A = awkward(seed)
         claims += [(false, Z, alpha, A) for false in tampered(limit(Z, alpha, A), seed)]
-    claims += [(false, EMERGING, Fraction(1, 2)) for false in tampered(limit(EMERGING, Fraction(1, 2)), 0)]
+    claims += [
+        (false, EMERGING, Fraction(1, 2))
+        for false in tampered(limit(EMERGING, Fraction(1, 2)), 0)
+    ]
     accepted = [rejected(*claim) is None for claim in claims]
     assert verdicts(claims) == accepted and sum(accepted) < len(claims) / 2

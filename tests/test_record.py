@@ -14,58 +14,91 @@ CODEMETA = (
     "@context|@type|identifier|name|description|version|license|author|keywords|programmingLanguage|runtimePlatform|"
     "softwareRequirements|softwareSuggestions|referencePublication|codeRepository|issueTracker"
 )
-ZENODO = (
-    "title|upload_type|description|version|access_right|license|notes|creators|keywords|language|related_identifiers"
-)
-PERSON = {"family-names": "Noether", "given-names": "Emmy", "orcid": "https://orcid.org/0000-0002-1825-0097"}
+ZENODO = "title|upload_type|description|version|access_right|license|notes|creators|keywords|language|related_identifiers"
+PERSON = {
+    "family-names": "Noether",
+    "given-names": "Emmy",
+    "orcid": "https://orcid.org/0000-0002-1825-0097",
+}
 
 
 def test_the_metadata_is_up_to_date():
     for path, text in METADATA.files().items():
-        assert path.read_text() == text, f"run `make refresh`: {path.name} is out of date"
-    assert CITATION["version"] == PROJECT["version"] and CITATION["license"] == PROJECT["license"]
+        assert path.read_text() == text, (
+            f"run `make refresh`: {path.name} is out of date"
+        )
+    assert (
+        CITATION["version"] == PROJECT["version"]
+        and CITATION["license"] == PROJECT["license"]
+    )
     address = METADATA.sources()[2]
-    assert CITATION.get("repository-code") == address, "CITATION.cff: repository-code is not the address in _config.yml"
+    assert CITATION.get("repository-code") == address, (
+        "CITATION.cff: repository-code is not the address in _config.yml"
+    )
 
 
 def test_the_citation_is_valid():
     """What version 1.2.0 of the format demands of the keys that are used here, and none that it does not know."""
     assert CITATION["cff-version"] == "1.2.0" and CITATION["type"] == "software"
     assert {"authors", "message", "title"} <= CITATION.keys()
-    known = (
-        r"abstract|authors|cff-version|date-released|doi|keywords|license|message|references|repository-code|title|type"
-    )
+    known = r"abstract|authors|cff-version|date-released|doi|keywords|license|message|references|repository-code|title|type"
     assert all(re.fullmatch(known + "|url|version", key) for key in CITATION)
     assert len(set(CITATION["keywords"])) == len(CITATION["keywords"])
     for author in CITATION["authors"]:
-        assert author.keys() <= {"name"} or {"family-names", "given-names"} <= author.keys()
+        assert (
+            author.keys() <= {"name"}
+            or {"family-names", "given-names"} <= author.keys()
+        )
     assert [paper["identifiers"][0]["value"] for paper in CITATION["references"]] == [
         "arXiv:2407.01602",
         "arXiv:2502.02270",
     ]
     for paper in CITATION["references"]:
-        assert {"type", "title", "authors"} <= paper.keys() and re.fullmatch(r"10\.\d{4,9}/\S+", paper["doi"])
-        assert f"doi = {{{paper['doi']}}}" in (ROOT / "book" / "references.bib").read_text()
+        assert {"type", "title", "authors"} <= paper.keys() and re.fullmatch(
+            r"10\.\d{4,9}/\S+", paper["doi"]
+        )
+        assert (
+            f"doi = {{{paper['doi']}}}"
+            in (ROOT / "book" / "references.bib").read_text()
+        )
 
 
 @pytest.mark.parametrize("address", [None, "https://github.com/a/b"])
-@pytest.mark.parametrize("author", [{"name": "All of us"}, PERSON, PERSON | {"affiliation": "Erlangen"}])
+@pytest.mark.parametrize(
+    "author", [{"name": "All of us"}, PERSON, PERSON | {"affiliation": "Erlangen"}]
+)
 def test_archives_are_told_only_what_they_know(author, address):
     """Terms of CodeMeta 3.0 and of Zenodo; and no address before there is one."""
     source = CITATION | {"authors": [author]}, PROJECT, address
     about, deposit = METADATA.codemeta(*source), METADATA.zenodo(*source)
     for terms, record in ((CODEMETA, about), (ZENODO, deposit)):
         assert all(re.fullmatch(terms, key) for key in record)
-    assert {r["relation"] for r in deposit["related_identifiers"]} <= {"cites", "isSupplementTo"}
+    assert {r["relation"] for r in deposit["related_identifiers"]} <= {
+        "cites",
+        "isSupplementTo",
+    }
     for text in map(json.dumps, (about, deposit)):
-        assert ("https://github.com/" in text) == bool(address) and "OWNER/REPO" not in text
+        assert ("https://github.com/" in text) == bool(
+            address
+        ) and "OWNER/REPO" not in text
     (creator,), (agent,) = deposit["creators"], about["author"]
     if "name" in author:
         assert creator == author and agent == {"@type": "Organization"} | author
     else:
-        assert creator["name"] == "Noether, Emmy" and creator["orcid"] == "0000-0002-1825-0097"
-        assert (agent["givenName"], agent["familyName"], agent["@id"]) == ("Emmy", "Noether", PERSON["orcid"])
-        assert creator.get("affiliation") == agent.get("affiliation", {}).get("name") == author.get("affiliation")
+        assert (
+            creator["name"] == "Noether, Emmy"
+            and creator["orcid"] == "0000-0002-1825-0097"
+        )
+        assert (agent["givenName"], agent["familyName"], agent["@id"]) == (
+            "Emmy",
+            "Noether",
+            PERSON["orcid"],
+        )
+        assert (
+            creator.get("affiliation")
+            == agent.get("affiliation", {}).get("name")
+            == author.get("affiliation")
+        )
 
 
 # Licences
@@ -73,16 +106,27 @@ def test_archives_are_told_only_what_they_know(author, address):
 
 def test_code_and_prose_have_a_licence_each():
     """MIT, and the legal code of CC BY 4.0 to the letter; the package takes along what holds for it."""
-    assert (ROOT / "LICENSE").read_text().startswith("MIT License\n") and PROJECT["license"] == "MIT"
+    assert (ROOT / "LICENSE").read_text().startswith("MIT License\n") and PROJECT[
+        "license"
+    ] == "MIT"
     assert "Creative Commons" not in (ROOT / "LICENSE").read_text()
     legal_code = hashlib.sha256((ROOT / "LICENSE-docs").read_bytes()).hexdigest()
-    assert legal_code == "9ba9550ad48438d0836ddab3da480b3b69ffa0aac7b7878b5a0039e7ab429411"
+    assert (
+        legal_code == "9ba9550ad48438d0836ddab3da480b3b69ffa0aac7b7878b5a0039e7ab429411"
+    )
     assert PROJECT["license-files"] == ["LICENSE", "NOTICE", "hmlib/data/NOTICE"]
     readme, notice = (ROOT / "README.md").read_text(), (ROOT / "NOTICE").read_text()
     for file in ("LICENSE", "LICENSE-docs", "NOTICE"):
         assert f"]({file})" in readme and (file == "NOTICE" or f"({file})" in notice)
-    for file, licence in {"live.js": "MIT", "book.css": "MIT", "favicon.svg": "CC-BY-4.0"}.items():  # they travel alone
-        assert f"SPDX-License-Identifier: {licence}" in (ROOT / "book" / "assets" / file).read_text()
+    for file, licence in {
+        "live.js": "MIT",
+        "book.css": "MIT",
+        "favicon.svg": "CC-BY-4.0",
+    }.items():  # they travel alone
+        assert (
+            f"SPDX-License-Identifier: {licence}"
+            in (ROOT / "book" / "assets" / file).read_text()
+        )
     folders = re.findall(r"\b([a-z]+(?:/[a-z]+)*)/", notice)
     assert {"hmlib", "book", "notebooks", "proofs", "results"} <= set(folders)
     assert all((ROOT / folder).is_dir() for folder in folders)
@@ -100,14 +144,25 @@ def test_forms_are_complete():
         assert form["name"] and form["description"]
         assert len({field["id"] for field in form["body"]}) == len(form["body"])
         for field in form["body"]:
-            assert field["type"] in {"input", "textarea", "dropdown"} and field["attributes"]["label"]
-            assert field["type"] != "dropdown" or all(isinstance(o, str) for o in field["attributes"]["options"])
+            assert (
+                field["type"] in {"input", "textarea", "dropdown"}
+                and field["attributes"]["label"]
+            )
+            assert field["type"] != "dropdown" or all(
+                isinstance(o, str) for o in field["attributes"]["options"]
+            )
 
 
 def test_links_between_our_own_files_hold():
-    for file in [*ROOT.glob("*.md"), *(ROOT / ".github").glob("*.md"), ROOT / "proofs" / "README.md"]:
+    for file in [
+        *ROOT.glob("*.md"),
+        *(ROOT / ".github").glob("*.md"),
+        ROOT / "proofs" / "README.md",
+    ]:
         for target in re.findall(r"\]\((?!https?:|#)([^)#]+)", file.read_text()):
-            assert (file.parent / target).exists(), f"{file.name} links to {target}, which is not there"
+            assert (file.parent / target).exists(), (
+                f"{file.name} links to {target}, which is not there"
+            )
 
 
 # The paper, and the page on neighbours
@@ -136,23 +191,39 @@ SECTIONS = [
 def test_the_paper_is_as_the_journal_wants_it():
     """The Journal of Open Source Software: these sections, 750 to 1,750 words; ours, before what the owner fills in, 1,000."""
     _, head, body = PAPER.split("---\n", 2)
-    assert {"title", "tags", "authors", "affiliations", "date", "bibliography"} <= yaml.safe_load(head).keys()
+    assert {
+        "title",
+        "tags",
+        "authors",
+        "affiliations",
+        "date",
+        "bibliography",
+    } <= yaml.safe_load(head).keys()
     assert re.findall(r"^# (.*)$", body, re.M) == SECTIONS
     assert 750 <= len(body.split("# AI usage")[0].split()) <= 1000
     assert len(body.split("# References")[0].split()) <= 1750
 
 
 def test_the_paper_cites_what_is_there():
-    cited, ours = set(re.findall(r"@(\w+)", PAPER.split("---\n", 2)[2])), entries(ROOT / "paper" / "paper.bib")
+    cited, ours = (
+        set(re.findall(r"@(\w+)", PAPER.split("---\n", 2)[2])),
+        entries(ROOT / "paper" / "paper.bib"),
+    )
     book = entries(ROOT / "book" / "references.bib")
     assert cited == ours.keys()
     for key in ours.keys() & book.keys():
-        assert ours[key] == book[key], f"{key} differs between paper.bib and references.bib"
+        assert ours[key] == book[key], (
+            f"{key} differs between paper.bib and references.bib"
+        )
     for key, entry in ours.items():
         assert re.search(r"^  (doi|eprint|url) = ", entry, re.M), f"{key}: where is it?"
 
 
 def test_the_book_cites_what_is_there():
-    notebooks = "".join(path.read_text() for path in (ROOT / "notebooks").glob("*.ipynb"))
+    notebooks = "".join(
+        path.read_text() for path in (ROOT / "notebooks").glob("*.ipynb")
+    )
     cited = re.findall(r"\{cite:[pt]\}`([^`]+)`", "".join(BOOK.values()) + notebooks)
-    assert {key for group in cited for key in group.split(",")} == entries(ROOT / "book" / "references.bib").keys()
+    assert {key for group in cited for key in group.split(",")} == entries(
+        ROOT / "book" / "references.bib"
+    ).keys()

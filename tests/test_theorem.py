@@ -11,9 +11,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_dynamics import EMERGING, square
 
-from hmlib import attention_sets, cluster_points, leaders, limit, limit_polytope, project, simulate
+from hmlib import (
+    attention_sets,
+    cluster_points,
+    leaders,
+    limit,
+    limit_polytope,
+    project,
+    simulate,
+)
 
-instances = models(numbers=st.one_of(SMALL, FRACTIONS), distinct=True, nonzero=True, most=7)
+instances = models(
+    numbers=st.one_of(SMALL, FRACTIONS), distinct=True, nonzero=True, most=7
+)
 
 
 def scores(A, X, Y):
@@ -60,7 +70,9 @@ def test_other_limits_are_projections_of_the_origin(model, alpha):
     for s, face in zip(*cluster_points(K, A), strict=True):
         assert (project(0 * s, K[face], A) == s).all()
         u = s if A is None else A @ s
-        assert np.flatnonzero(K @ u == (K @ u).max()).tolist() == face  # a face indeed: what is farthest in a direction
+        assert (
+            np.flatnonzero(K @ u == (K @ u).max()).tolist() == face
+        )  # a face indeed: what is farthest in a direction
 
 
 @given(instances, ALPHAS)
@@ -78,7 +90,9 @@ def test_strict_exposure(model, alpha):
     Z, A = model
     K = limit_polytope(Z, alpha, A)
     G = scores(A, K, K)
-    assert all(G[i, j] < G[i, i] for i in range(len(K)) for j in range(len(K)) if i != j)
+    assert all(
+        G[i, j] < G[i, i] for i in range(len(K)) for j in range(len(K)) if i != j
+    )
 
 
 @given(instances)
@@ -88,10 +102,16 @@ def test_whatever_is_strictly_exposed_is_a_leader_configuration(model):
     keep = []
     for z in Z:  # greedily, the points that go together
         G = scores(A, np.array([*keep, z]), np.array([*keep, z]))
-        if all(G[i, j] < G[i, i] for i in range(len(G)) for j in range(len(G)) if i != j):
+        if all(
+            G[i, j] < G[i, i] for i in range(len(G)) for j in range(len(G)) if i != j
+        ):
             keep.append(z)
     end = limit(np.array(keep), 1, A)
-    assert end.leaders.tolist() == list(range(len(keep))) and (end.tokens == keep).all() and not end.born.any()
+    assert (
+        end.leaders.tolist() == list(range(len(keep)))
+        and (end.tokens == keep).all()
+        and not end.born.any()
+    )
 
 
 @given(instances, ALPHAS)
@@ -111,7 +131,9 @@ def test_settled_layers_have_the_exact_rate():
         end = limit(Z, alpha, A)
         path = simulate(Z, alpha, end.settled_at + 4, A).tokens
         for k in range(end.settled_at, end.settled_at + 4):
-            assert ((1 + alpha) * (path[k + 1] - end.tokens) == path[k] - end.tokens).all()
+            assert (
+                (1 + alpha) * (path[k + 1] - end.tokens) == path[k] - end.tokens
+            ).all()
 
 
 def test_generic_clouds_end_at_leaders():
@@ -124,7 +146,10 @@ def test_generic_clouds_end_at_leaders():
             assert (attention_sets(end.at(k), A).sum(-1) == 1).all()
 
 
-@given(models(numbers=FRACTIONS, nonzero=True, most=5), st.lists(ALPHAS, min_size=1, max_size=5))
+@given(
+    models(numbers=FRACTIONS, nonzero=True, most=5),
+    st.lists(ALPHAS, min_size=1, max_size=5),
+)
 @settings(max_examples=60)
 def test_alpha_may_change_from_layer_to_layer(model, alphas):
     Z, A = model
@@ -146,7 +171,10 @@ def test_the_window_of_alpha():
 def test_a_token_may_lead_in_many_windows_of_alpha():
     """The set of alpha for which a token leads need not be an interval."""
     chain = np.array([[7, -6], [9, -4], [11, 0], [12, 8]], dtype=object)
-    leads = {a: 0 in leaders(chain, Fraction(a)) for a in ("2/3", "1/3", "2/7", "2/9", "2/11")}
+    leads = {
+        a: 0 in leaders(chain, Fraction(a))
+        for a in ("2/3", "1/3", "2/7", "2/9", "2/11")
+    }
     assert leads == {"2/3": True, "1/3": False, "2/7": True, "2/9": False, "2/11": True}
 
 
@@ -154,14 +182,24 @@ def test_a_token_may_lead_in_many_windows_of_alpha():
 def test_where_a_further_token_leads_at_once(model, data):
     """At x != 0, outside all balls with diameter from 0 to z_j, and nowhere else (Thales)."""
     Z, A = model
-    x = np.array([Fraction(v) for v in data.draw(st.tuples(*[FRACTIONS] * Z.shape[1]).filter(any))])
+    x = np.array(
+        [
+            Fraction(v)
+            for v in data.draw(st.tuples(*[FRACTIONS] * Z.shape[1]).filter(any))
+        ]
+    )
     others = Z[(x != Z).any(1)]
-    leads = attention_sets(np.vstack([others, x]), A)[-1].tolist() == [False] * len(others) + [True]
+    leads = attention_sets(np.vstack([others, x]), A)[-1].tolist() == [False] * len(
+        others
+    ) + [True]
     outside = 4 * square(x - others / 2, A) > square(others, A)
     assert leads == outside.all()
 
 
-@given(models(numbers=st.one_of(SMALL, FRACTIONS), most=7), st.lists(ALPHAS, min_size=1, max_size=4))
+@given(
+    models(numbers=st.one_of(SMALL, FRACTIONS), most=7),
+    st.lists(ALPHAS, min_size=1, max_size=4),
+)
 def test_the_theorem_for_any_cloud(model, alphas):
     """thm-general: zeros, copies and an alpha for each layer. Limits in S(K) or 0, a leader at every vertex, exposed."""
     Z, A = model
@@ -180,7 +218,9 @@ def test_the_theorem_for_any_cloud(model, alphas):
         assert len(others) == 0 or (project(K[i], others) != K[i]).any()
     assert all((project(z, K) == z).all() for z in end.tokens)
     G = scores(A, K, K)
-    assert all(G[i, i] > G[i, j] for i in range(len(K)) for j in range(len(K)) if i != j)
+    assert all(
+        G[i, i] > G[i, j] for i in range(len(K)) for j in range(len(K)) if i != j
+    )
     for i, z in enumerate(end.tokens):  # whoever ends at a vertex has settled there
         at = [v for v in end.leaders if (end.tokens[v] == z).all()]
         assert end.follows[i] == (at[0] if at else -1)
@@ -220,7 +260,9 @@ def test_an_indefinite_matrix_may_lose_the_energy_inequality():
     A, Z = np.diag([1, -1]), [[0, 1], [0, -1], [2, 0]]
     path = run(Z, 1, A.tolist(), 1)
     assert oracle.attention_sets(Z, A.tolist())[0] == {1} and path[1][0] == [0, 0]
-    with pytest.raises(ValueError, match="not positive definite: its smallest eigenvalue is -1"):
+    with pytest.raises(
+        ValueError, match="not positive definite: its smallest eigenvalue is -1"
+    ):
         limit(Z, 1, A)
 
 
@@ -241,6 +283,10 @@ def test_a_zero_token_may_end_inside():
 def test_alphas_that_fade_away_may_stop_short():
     """With a finite sum of alphas tokens still come to rest, but not in S."""
     alphas = [Fraction(1, 2**k) for k in range(1, 30)] + [Fraction(1, 10**30)]
-    path = simulate([[Fraction(0), Fraction(1, 2)], [Fraction(0), Fraction(2)]], alphas, 60)
-    assert float(path.tokens[-1][0, 1]) == pytest.approx(float(path.tokens[40][0, 1]), abs=1e-20)
+    path = simulate(
+        [[Fraction(0), Fraction(1, 2)], [Fraction(0), Fraction(2)]], alphas, 60
+    )
+    assert float(path.tokens[-1][0, 1]) == pytest.approx(
+        float(path.tokens[40][0, 1]), abs=1e-20
+    )
     assert path.tokens[-1][0, 1] < Fraction(3, 2)

@@ -27,7 +27,13 @@ def test_five_tokens_tied_for_ever_with_a_mean_that_moves():
         assert path.tokens[t, 4].tolist() == [a, b, a]
         assert (path.tokens[t, 2:4].sum(0) * half).tolist() == [half**t, 3, half**t]
         scores = path.tokens[t] @ path.tokens[t, 4]
-        assert scores.tolist() == [3 * b, 3 * b, 3 * b + 2 * a * half**t, 3 * b + 2 * a * half**t, 2 * a**2 + b**2]
+        assert scores.tolist() == [
+            3 * b,
+            3 * b,
+            3 * b + 2 * a * half**t,
+            3 * b + 2 * a * half**t,
+            2 * a**2 + b**2,
+        ]
 
 
 @pytest.mark.parametrize("alpha", ["1/10", "1/2", "1", "3"])
@@ -40,7 +46,12 @@ def test_the_criterion_sees_it(alpha):
             break
         Z = step(Z, alpha)
     M, q = forms[4]
-    assert change is None and M == [0, 3, 0] and len(q) == 2 and q[1][0] == q[1][2] > 0 == q[1][1]
+    assert (
+        change is None
+        and M == [0, 3, 0]
+        and len(q) == 2
+        and q[1][0] == q[1][2] > 0 == q[1][1]
+    )
 
 
 @pytest.mark.parametrize("seed", range(0, 400, 10))
@@ -55,17 +66,24 @@ def test_the_criterion_is_right(seed):
             for _ in range(last):
                 path.append(step(path[-1], alpha, A))
             sets = [attention_sets(X, A) for X in path]
-            assert all(s == sets[0] for s in sets[: last if change == last else last + 1])
+            assert all(
+                s == sets[0] for s in sets[: last if change == last else last + 1]
+            )
             assert change != last or sets[last] != sets[0]
             r = 1 / (1 + alpha)
             for t in (0, 1, 2, last):
                 if t <= last:
                     for z, (M, q) in zip(path[t], forms, strict=True):
-                        sums = [sum(c * part[k] for c, part in zip(row(t), q, strict=False)) for k in range(len(z))]
+                        sums = [
+                            sum(c * part[k] for c, part in zip(row(t), q, strict=False))
+                            for k in range(len(z))
+                        ]
                         assert z == [m + r**t * s for m, s in zip(M, sums, strict=True)]
         else:  # a token in its own set that moves, or one at 0 that will: the sets change
             X, sets = Z, attention_sets(Z, A)
-            assert any(attention_sets(X := step(X, alpha, A), A) != sets for _ in range(40))
+            assert any(
+                attention_sets(X := step(X, alpha, A), A) != sets for _ in range(40)
+            )
         if change is None and forms:
             return
         Z = step(Z, alpha, A)
@@ -86,7 +104,10 @@ def row(t):
         ([(1, 0, 1), (0, 0, -1)], 0),
         ([(1, 0, 100), (0, 0, -1)], 7),  # 100 / 2^t is at most 1 from t = 7 on
         ([(1, 0, 1), (1, 1, -1)], 1),
-        ([(0, 0, Fraction(51, 100)), (1, 1, -1)], None),  # t / 2^t is never above a half
+        (
+            [(0, 0, Fraction(51, 100)), (1, 1, -1)],
+            None,
+        ),  # t / 2^t is never above a half
         ([(0, 0, Fraction(1, 2)), (1, 1, -1)], 1),
         ([(0, 0, Fraction(1, 100)), (1, 0, 1), (1, 1, -1), (1, 2, 1)], None),
         ([(2, 0, 1), (1, 3, 1), (2, 1, -1)], 1),
@@ -100,9 +121,18 @@ def test_positive_for_ever(terms, change):
     def f(t):
         return sum(c * comb(t, m) * Fraction(1, 2) ** (k * t) for k, m, c in terms)
 
-    assert first_not_positive(f, Fraction(1, 2), [(k, m, Fraction(c)) for k, m, c in terms]) == change
-    assert [t for t in range(60) if f(t) <= 0][:1] == ([] if change is None else [change])
-    assert positive({(k, m): Fraction(c) for k, m, c in terms}, Fraction(1, 2)) == (change is None)
+    assert (
+        first_not_positive(
+            f, Fraction(1, 2), [(k, m, Fraction(c)) for k, m, c in terms]
+        )
+        == change
+    )
+    assert [t for t in range(60) if f(t) <= 0][:1] == (
+        [] if change is None else [change]
+    )
+    assert positive({(k, m): Fraction(c) for k, m, c in terms}, Fraction(1, 2)) == (
+        change is None
+    )
 
 
 TERMS = st.one_of(st.just((0, 0)), st.tuples(st.integers(1, 2), st.integers(0, 3)))
@@ -124,7 +154,12 @@ def test_positive_for_ever_whatever_the_terms(gap, r):
 def test_a_gap_that_takes_too_long_is_left_open(monkeypatch):
     """1 / 2^t - 1 / 1000 + ... : where the leading term outweighs the others only after many layers, nothing is claimed."""
     monkeypatch.setattr("hmlib.frozen.MOST_LAYERS", 20)
-    gap = {(0, 0): Fraction(1, 10**9), (1, 0): Fraction(2), (1, 1): Fraction(-1), (1, 2): Fraction(1)}
+    gap = {
+        (0, 0): Fraction(1, 10**9),
+        (1, 0): Fraction(2),
+        (1, 1): Fraction(-1),
+        (1, 2): Fraction(1),
+    }
     assert not positive(gap, Fraction(1, 2))
     monkeypatch.undo()
     assert positive(gap, Fraction(1, 2))
@@ -142,9 +177,16 @@ def settled_ties(Z, A):
         at_rest = len(others) == len(C) or m == Z[i]
         balance = m == [sum(g[c] for g in there) / len(C) for c in range(len(m))]
         ties = all(
-            dot(times(A, look), x) == dot(times(A, look), m) for look in (m, Z[i]) for x in [*there, *(Z[j] for j in C)]
+            dot(times(A, look), x) == dot(times(A, look), m)
+            for look in (m, Z[i])
+            for x in [*there, *(Z[j] for j in C)]
         )
-        if at_rest and balance and ties and max(dot(times(A, m), x) for x in Z) == dot(times(A, m), m):
+        if (
+            at_rest
+            and balance
+            and ties
+            and max(dot(times(A, m), x) for x in Z) == dot(times(A, m), m)
+        ):
             goals[i] = m
     return goals
 
@@ -160,7 +202,10 @@ def test_ties_settle(seed):
         after = step(Z, rate, A)
         for i, goal in goals.items():
             assert attention_sets(Z, A)[i] == sets[i]
-            assert all((1 + rate) * (z - g) == old - g for z, old, g in zip(after[i], Z[i], goal, strict=True))
+            assert all(
+                (1 + rate) * (z - g) == old - g
+                for z, old, g in zip(after[i], Z[i], goal, strict=True)
+            )
         Z = after
 
 
@@ -168,8 +213,14 @@ def test_ties_settle(seed):
     ("others", "stays"),
     [
         ([[2, 0], [-2, 0]], True),
-        ([[2, 0], [-2, 0], [1, 0], [-1, 0]], True),  # followers that approach their leaders in balance
-        ([[2, 0], [-2, 0], [1, 0], [0, -1], [-1, 1]], False),  # in balance now, and not for ever
+        (
+            [[2, 0], [-2, 0], [1, 0], [-1, 0]],
+            True,
+        ),  # followers that approach their leaders in balance
+        (
+            [[2, 0], [-2, 0], [1, 0], [0, -1], [-1, 1]],
+            False,
+        ),  # in balance now, and not for ever
         ([[2, 0], [-2, 1]], False),
     ],
 )

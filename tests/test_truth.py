@@ -8,20 +8,30 @@ import pytest
 from clouds import near
 
 from hmlib import limit, limit_polytope, limits
-from hmlib.inputs import rationals
+from hmlib.arithmetic import rationals
 
-MANY = int(os.environ.get("HMLIB_CLOUDS", 1))  # how many times as many clouds: HMLIB_CLOUDS=20 for a long run
+MANY = int(
+    os.environ.get("HMLIB_CLOUDS", 1)
+)  # how many times as many clouds: HMLIB_CLOUDS=20 for a long run
 
 
 def differs(Z, alpha, A):
     """In what the limit on floats differs from that on fractions; None where it does not, or claims nothing."""
     end = limit(Z, alpha, A)
-    exact = rationals(Z), rationals(np.asarray(alpha)), None if A is None else rationals(A)
+    exact = (
+        rationals(Z),
+        rationals(np.asarray(alpha)),
+        None if A is None else rationals(A),
+    )
     truth = limit(*exact)
     if not end.certified:
         true = dict(zip(truth.leaders.tolist(), truth.born.tolist(), strict=True))
         claims = dict(zip(end.leaders.tolist(), end.born.tolist(), strict=True)).items()
-        return None if claims <= true.items() or not truth.certified else "leaders, without a certificate"
+        return (
+            None
+            if claims <= true.items() or not truth.certified
+            else "leaders, without a certificate"
+        )
     if not truth.certified:
         return "certified"
     for name in ("leaders", "born", "follows", "settled_at"):
@@ -31,7 +41,9 @@ def differs(Z, alpha, A):
         return "tokens"
     if Z.shape[1] == 2 and len(truth.leaders) > 2 and np.ptp(end.tokens) > 1e-3:
         K, exactly = limit_polytope(Z, alpha, A), limit_polytope(*exact)
-        if K.shape != exactly.shape or abs(rationals(K) - exactly).max() > Fraction(end.error_bound):
+        if K.shape != exactly.shape or abs(rationals(K) - exactly).max() > Fraction(
+            end.error_bound
+        ):
             return "polytope"
     return None
 
@@ -44,7 +56,10 @@ def test_near_copies_and_extreme_rates(monkeypatch):
         assert differs(Z, alpha, A) is None, (seed, differs(Z, alpha, A))
 
 
-@pytest.mark.parametrize(("n", "d"), [(512, 2), (513, 2), (523, 2), (700, 1), (600, 3), (513, 4), (600, 5), (2500, 2)])
+@pytest.mark.parametrize(
+    ("n", "d"),
+    [(512, 2), (513, 2), (523, 2), (700, 1), (600, 3), (513, 4), (600, 5), (2500, 2)],
+)
 def test_where_one_route_ends_and_another_begins(n, d):
     """Large clouds with near-copies of those at the rim, also after forgetting; larger ones behind the long flag."""
     for seed in range(2 * MANY if n < 1000 else MANY):

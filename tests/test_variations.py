@@ -24,7 +24,9 @@ SADDLE = np.diag([1, 1, -1])
 def any_matrix(draw, d, heads=None):
     shape = (d, d) if heads is None else (heads, d, d)
     size = int(np.prod(shape))
-    return np.array(draw(st.lists(SMALL, min_size=size, max_size=size)), dtype=object).reshape(shape)
+    return np.array(
+        draw(st.lists(SMALL, min_size=size, max_size=size)), dtype=object
+    ).reshape(shape)
 
 
 @st.composite
@@ -65,14 +67,20 @@ def test_untouched_it_is_step_to_the_last_bit(model, alpha):
 @pytest.mark.parametrize("seed", range(12))
 def test_untouched_it_is_step_on_generic_clouds_batches_and_padding(seed):
     Z, alpha, A = generic(seed)
-    assert (vary(Z, [Layer(alpha, A)] * 3)[-1] == simulate(Z, alpha, 3, A).tokens[-1]).all()
+    assert (
+        vary(Z, [Layer(alpha, A)] * 3)[-1] == simulate(Z, alpha, 3, A).tokens[-1]
+    ).all()
     rng = np.random.default_rng(seed)
     batch = rng.integers(-3, 4, (4, 9, 3)) / 2
     mask = np.arange(9) < rng.integers(1, 10, (4, 1))
-    assert (vary(batch, Layer(alpha), mask=mask)[1] == step(batch, alpha, mask=mask)).all()
+    assert (
+        vary(batch, Layer(alpha), mask=mask)[1] == step(batch, alpha, mask=mask)
+    ).all()
     one = vary(batch, Layer(alpha, causal=True), mask=mask)[1]
     for Z, real, out in zip(batch, mask, one, strict=True):
-        assert (vary(Z[real], Layer(alpha, causal=True))[1] == out[real]).all() and (out[~real] == Z[~real]).all()
+        assert (vary(Z[real], Layer(alpha, causal=True))[1] == out[real]).all() and (
+            out[~real] == Z[~real]
+        ).all()
 
 
 def test_it_is_exported_and_light():
@@ -123,7 +131,9 @@ def test_heads_that_agree_move_no_leader_by_a_bit():
     Z = np.random.default_rng(0).normal(size=(20, 3))
     path = vary(Z, [Layer(0.7, [np.eye(3)] * 7)] * 30)
     lead = leaders(Z, 0.7)
-    assert (path[:, lead] == Z[lead]).all() and settled(path[20], Layer(0.7, [np.eye(3)] * 7))[1].all()
+    assert (path[:, lead] == Z[lead]).all() and settled(
+        path[20], Layer(0.7, [np.eye(3)] * 7)
+    )[1].all()
 
 
 @given(clouds(), st.booleans(), st.sampled_from(["mean", "first", "self"]), ALPHAS)
@@ -147,7 +157,9 @@ def test_tolerance(Z, tolerance, causal):
     for i, z in enumerate(Z):
         seen = Z[: i + 1] if causal else Z
         scores = [oracle.dot(z, x) for x in seen]
-        C = [x for x, s in zip(seen, scores, strict=True) if s >= max(scores) - tolerance]
+        C = [
+            x for x, s in zip(seen, scores, strict=True) if s >= max(scores) - tolerance
+        ]
         assert (found[i] == (z + sum(C) * F(1, len(C))) / 2).all()
     assert (vary(Z, Layer(1, tolerance=0))[1] == vary(Z, Layer(1))[1]).all()
 
@@ -176,7 +188,9 @@ def test_softmax_goes_to_hardmax(seed):
     gap = ordered[:, -1] - ordered[:, -2] if len(Z) > 1 else np.ones(1)
     far = np.linalg.norm(Z[:, None] - Z, axis=-1).max()
     for T in (1.0, 1e-1, 1e-2, 1e-3):
-        error = np.linalg.norm(vary(Z, Layer(alpha, A, temperature=T))[1] - hard, axis=1)
+        error = np.linalg.norm(
+            vary(Z, Layer(alpha, A, temperature=T))[1] - hard, axis=1
+        )
         bound = alpha / (1 + alpha) * (len(Z) - 1) * np.exp(-gap / T) * far
         assert (error <= bound + 1e-12 * (1 + far)).all()
 
@@ -185,7 +199,9 @@ def test_annealing_is_a_layer_each():
     Z = np.random.default_rng(0).normal(size=(6, 2))
     layers = [Layer(1, temperature=T) for T in (1, 0.1, 0.01)] + [Layer(1)]
     path = vary(Z, layers)
-    assert all((vary(path[k], layer)[1] == path[k + 1]).all() for k, layer in enumerate(layers))
+    assert all(
+        (vary(path[k], layer)[1] == path[k + 1]).all() for k, layer in enumerate(layers)
+    )
 
 
 @pytest.mark.parametrize("how", ["rms", "layer"])
@@ -204,7 +220,8 @@ def test_norms(how):
 @given(clouds(), ALPHAS)
 def test_without_normalisation_it_is_the_same_on_another_scale(Z, alpha):
     assert (
-        vary(Z, [Layer(alpha, normalise="none")] * 3)[-1] == (1 + alpha) ** 3 * simulate(Z, alpha, 3).tokens[-1]
+        vary(Z, [Layer(alpha, normalise="none")] * 3)[-1]
+        == (1 + alpha) ** 3 * simulate(Z, alpha, 3).tokens[-1]
     ).all()
 
 
@@ -225,7 +242,10 @@ def test_order_does_not_matter_but_to_masks_and_first(model, random):
         layer = Layer(1, A, **options)
         assert (vary(Z[order], layer)[1] == vary(Z, layer)[1][order]).all()
     tie = exact([[1, 0], [2, 1], [2, -1]])
-    assert (vary(tie[::-1], Layer(ties="first"))[1] != vary(tie, Layer(ties="first"))[1][::-1]).any()
+    assert (
+        vary(tie[::-1], Layer(ties="first"))[1]
+        != vary(tie, Layer(ties="first"))[1][::-1]
+    ).any()
 
 
 @given(any_models(), st.integers(0, 6))
@@ -240,25 +260,67 @@ def test_a_causal_mask_hides_the_future(model, i):
     ("call", "message"),
     [
         (lambda: Layer(temperature=-1), "temperature is -1: expected a number >= 0"),
-        (lambda: Layer(tolerance=float("nan")), "tolerance has NaN or infinite entries (shape ())"),
-        (lambda: Layer(tolerance=1, temperature=1), "exclude each other: expected at most one"),
-        (lambda: Layer(tolerance=1, ties="first"), "exclude each other: expected at most one"),
-        (lambda: Layer(ties="last"), "ties is 'last': expected one of 'mean', 'first', 'self'"),
-        (lambda: Layer(normalise="l2"), "normalise is 'l2': expected one of 'paper', 'none', 'rms', 'layer'"),
+        (
+            lambda: Layer(tolerance=float("nan")),
+            "tolerance has NaN or infinite entries (shape ())",
+        ),
+        (
+            lambda: Layer(tolerance=1, temperature=1),
+            "exclude each other: expected at most one",
+        ),
+        (
+            lambda: Layer(tolerance=1, ties="first"),
+            "exclude each other: expected at most one",
+        ),
+        (
+            lambda: Layer(ties="last"),
+            "ties is 'last': expected one of 'mean', 'first', 'self'",
+        ),
+        (
+            lambda: Layer(normalise="l2"),
+            "normalise is 'l2': expected one of 'paper', 'none', 'rms', 'layer'",
+        ),
         (lambda: vary([[1, 2]], [1]), "expected a Layer, or a sequence of them"),
         (lambda: vary([1, 2], Layer()), "Z has shape (2,): expected tokens as rows"),
         (lambda: vary([[1, 2]], Layer(0)), "alpha is 0: expected a number > 0"),
-        (lambda: vary([[1, 2]], Layer(A=[[1]])), "A has shape (1, 1): expected (2, 2) (or one for each head"),
-        (lambda: vary([[1, 2]], Layer(V=np.ones((2, 3, 2)))), "V has shape (2, 3, 2): expected (2, 2)"),
+        (
+            lambda: vary([[1, 2]], Layer(A=[[1]])),
+            "A has shape (1, 1): expected (2, 2) (or one for each head",
+        ),
+        (
+            lambda: vary([[1, 2]], Layer(V=np.ones((2, 3, 2)))),
+            "V has shape (2, 3, 2): expected (2, 2)",
+        ),
         (lambda: vary([[1, 2]], Layer(A=np.ones((0, 2, 2)))), "A has shape (0, 2, 2)"),
-        (lambda: vary([[1, 2]], Layer(A=np.ones((2, 2, 2)), V=np.ones((3, 2, 2)))), "A has 2 heads but V has 3"),
-        (lambda: vary(FIVE, Layer(temperature=1)), "softmax leaves the rationals, but the tokens are Fractions"),
-        (lambda: vary(FIVE, Layer(normalise="rms")), "normalise='rms' leaves the rationals"),
-        (lambda: vary([[1, 2]], Layer(feed_forward=np.sum)), "feed_forward returns shape (): expected that of the"),
+        (
+            lambda: vary([[1, 2]], Layer(A=np.ones((2, 2, 2)), V=np.ones((3, 2, 2)))),
+            "A has 2 heads but V has 3",
+        ),
+        (
+            lambda: vary(FIVE, Layer(temperature=1)),
+            "softmax leaves the rationals, but the tokens are Fractions",
+        ),
+        (
+            lambda: vary(FIVE, Layer(normalise="rms")),
+            "normalise='rms' leaves the rationals",
+        ),
+        (
+            lambda: vary([[1, 2]], Layer(feed_forward=np.sum)),
+            "feed_forward returns shape (): expected that of the",
+        ),
         (lambda: vary([[1, 2]], Layer(), mask=[False]), "mask hides a whole sequence"),
-        (lambda: settled([[1, 2]], Layer(causal=True)), "leave the other dials as they are"),
-        (lambda: settled([[1, 2]], Layer(V=[[1, 0], [0, 1]])), "leave the other dials as they are"),
-        (lambda: settled([[[1, 2]]], Layer()), "Z has shape (1, 1, 2): expected one cloud, (n, d)"),
+        (
+            lambda: settled([[1, 2]], Layer(causal=True)),
+            "leave the other dials as they are",
+        ),
+        (
+            lambda: settled([[1, 2]], Layer(V=[[1, 0], [0, 1]])),
+            "leave the other dials as they are",
+        ),
+        (
+            lambda: settled([[[1, 2]]], Layer()),
+            "Z has shape (1, 1, 2): expected one cloud, (n, d)",
+        ),
     ],
 )
 def test_errors(call, message):
@@ -284,7 +346,9 @@ def test_leaders_are_frozen_for_any_matrix(model, alpha):
     for before, after in pairwise(path):
         for i, C in enumerate(oracle.attention_sets(before, A)):
             if {i} == C:
-                assert (after[i] == before[i]).all() and oracle.attention_sets(after, A)[i] == {i}
+                assert (after[i] == before[i]).all() and oracle.attention_sets(
+                    after, A
+                )[i] == {i}
 
 
 def check_settlement(Z, A, alpha):
@@ -299,7 +363,10 @@ def check_settlement(Z, A, alpha):
                 assert (X[i] == goals[i] + (Z[i] - goals[i]) / (1 + alpha) ** t).all()
                 values = [{tuple(path[0][j]) for j in s[i]} for s in sets]
                 assert all(len(v) == 1 for v in values)
-                assert [{tuple(path[0][j]) for j in oracle.attention_sets(X, a)[i]} for a in heads] == values
+                assert [
+                    {tuple(path[0][j]) for j in oracle.attention_sets(X, a)[i]}
+                    for a in heads
+                ] == values
         Z = path[1]
     return sure.sum()
 
@@ -308,7 +375,9 @@ def check_settlement(Z, A, alpha):
 def test_settlement_for_any_matrix_and_several_heads(heads):
     found = 0
     for seed in range(15):
-        found += check_settlement(*random_model(seed, heads, size=9), F(1 + seed % 4, 2))
+        found += check_settlement(
+            *random_model(seed, heads, size=9), F(1 + seed % 4, 2)
+        )
     assert found > 5
 
 
@@ -361,7 +430,12 @@ def test_semidefinite_the_wrong_way_there_is_one_leader_at_most():
     for seed in range(80):
         Z, A = random_model(seed)
         lead = [Z[i] for i, C in enumerate(oracle.attention_sets(Z, A)) if {i} == C]
-        assert all(oracle.dot(A @ (v - w), v - w) > 0 for v in lead for w in lead if (v != w).any())
+        assert all(
+            oracle.dot(A @ (v - w), v - w) > 0
+            for v in lead
+            for w in lead
+            if (v != w).any()
+        )
         turn = [[0, -1], [1, 0]]
         assert sum({i} == C for i, C in enumerate(oracle.attention_sets(Z, turn))) <= 1
 
@@ -387,12 +461,20 @@ def test_five_tokens_in_a_true_cycle():
     path = vary(FIVE, [Layer(1, SADDLE)] * 4)
     assert (path[2] == path[0]).all() and (path[1] != path[0]).any()
     assert path[:, 4, 2].tolist() == [F(1, 3), F(-1, 3), F(1, 3), F(-1, 3), F(1, 3)]
-    assert oracle.attention_sets(path[0], SADDLE.tolist()) == [{0}, {1}, {2}, {3}, {2, 3}]
+    assert oracle.attention_sets(path[0], SADDLE.tolist()) == [
+        {0},
+        {1},
+        {2},
+        {3},
+        {2, 3},
+    ]
     assert oracle.attention_sets(path[1], SADDLE.tolist())[4] == {0, 1}
     shaken = FIVE.copy()
     shaken[4, 0] = F(1, 10**9)
     end = vary(shaken, [Layer(1, SADDLE)] * 6)[-1]
-    assert settled(end, Layer(1, SADDLE))[1].all()  # the tie is gone, and so is the cycle
+    assert settled(end, Layer(1, SADDLE))[
+        1
+    ].all()  # the tie is gone, and so is the cycle
 
 
 def seven():
@@ -409,7 +491,10 @@ def test_seven_tokens_in_a_true_cycle_of_three():
     assert np.linalg.eigvalsh(A + A.T)[0] > 0
     path = vary(Z, [Layer(1, A)] * 3)
     assert (path[3] == path[0]).all() and len({tuple(z) for z in path[:3, 6]}) == 3
-    assert all(oracle.attention_sets(path[k], A)[:6] == [{i} for i in range(6)] for k in range(3))
+    assert all(
+        oracle.attention_sets(path[k], A)[:6] == [{i} for i in range(6)]
+        for k in range(3)
+    )
 
 
 def test_cycles_need_ties():
@@ -424,11 +509,17 @@ def test_cycles_need_ties():
             if (path[8] == path[8 - p]).all() and (path[8] != path[7]).any():
                 back += 1
                 assert d > 2
-    ties = [oracle.attention_sets(X, SADDLE.tolist())[4] for X in vary(FIVE, [Layer(1, SADDLE)] * 5)]
+    ties = [
+        oracle.attention_sets(X, SADDLE.tolist())[4]
+        for X in vary(FIVE, [Layer(1, SADDLE)] * 5)
+    ]
     assert all(len(C) > 1 for C in ties) and back == 0
 
 
-@given(st.one_of(any_models(d=2, distinct=True), any_models(d=3, distinct=True, most=4)), ALPHAS)
+@given(
+    st.one_of(any_models(d=2, distinct=True), any_models(d=3, distinct=True, most=4)),
+    ALPHAS,
+)
 def test_no_cycle_in_the_plane_or_of_four_tokens(model, alpha):
     Z, A = model
     path = vary(Z, [Layer(alpha, A)] * 8)
@@ -445,9 +536,17 @@ def test_no_cycle_of_three_leaders_and_a_tied_follower():
         scores = share @ M
         if (scores == scores.max()).sum() > 1:
             tied += 1
-            Z = np.array([*exact(np.eye(3, dtype=int)), [F(int(x), int(share.sum())) for x in share]])
+            Z = np.array(
+                [
+                    *exact(np.eye(3, dtype=int)),
+                    [F(int(x), int(share.sum())) for x in share],
+                ]
+            )
             path = vary(Z, [Layer(F(1 + tied % 3, 2), M.T)] * 6)
-            assert all((path[0] != X).any() for X in path[1:]) or (path[1] == path[0]).all()
+            assert (
+                all((path[0] != X).any() for X in path[1:])
+                or (path[1] == path[0]).all()
+            )
 
 
 def test_a_matrix_that_changes_makes_cycles():
@@ -458,14 +557,22 @@ def test_a_matrix_that_changes_makes_cycles():
     assert [str(x) for x in path[:, 2, 0]] == ["-1/3", "1/3", "-1/3", "1/3", "-1/3"]
 
 
-HEADS = [[[1, 0, 0], [0, 1, 0], [0, 0, 1]], [[2, 1, 0], [1, 6, -3], [0, -3, 2]], [[4, -3, 0], [-3, 3, 0], [0, 0, 1]]]
+HEADS = [
+    [[1, 0, 0], [0, 1, 0], [0, 0, 1]],
+    [[2, 1, 0], [1, 6, -3], [0, -3, 2]],
+    [[4, -3, 0], [-3, 3, 0], [0, 0, 1]],
+]
 
 
 def test_three_definite_heads_make_a_cycle_that_attracts():
     Z = np.array([*exact(np.eye(3, dtype=int)), [F(2, 9), F(3, 9), F(4, 9)]])
     assert all(np.linalg.eigvalsh(A)[0] > 0 for A in HEADS)
     path = vary(Z, [Layer(1, HEADS)] * 2)
-    assert (path[2] == path[0]).all() and path[1, 3].tolist() == [F(1, 9), F(3, 9), F(5, 9)]
+    assert (path[2] == path[0]).all() and path[1, 3].tolist() == [
+        F(1, 9),
+        F(3, 9),
+        F(5, 9),
+    ]
     for X in path[:2]:
         assert all(len(C) == 1 for A in HEADS for C in oracle.attention_sets(X, A))
     near = Z.copy()
@@ -480,10 +587,14 @@ def test_two_definite_heads_make_a_cycle_of_ten():
         [[37, 31, 4, 0], [31, 34, -1, 10], [4, -1, 9, -3], [0, 10, -3, 20]],
     ]
     assert all(np.linalg.eigvalsh(A)[0] > 0 for A in heads)
-    Z = np.array([*exact(np.eye(4, dtype=int)), [F(x, 2046) for x in (769, 254, 480, 543)]])
+    Z = np.array(
+        [*exact(np.eye(4, dtype=int)), [F(x, 2046) for x in (769, 254, 480, 543)]]
+    )
     path = vary(Z, [Layer(1, heads)] * 10)
     assert (path[10] == path[0]).all() and len({tuple(z) for z in path[:10, 4]}) == 10
-    assert all(len(C) == 1 for X in path for A in heads for C in oracle.attention_sets(X, A))
+    assert all(
+        len(C) == 1 for X in path for A in heads for C in oracle.attention_sets(X, A)
+    )
 
 
 def test_values_make_cycles():
@@ -491,7 +602,9 @@ def test_values_make_cycles():
 
 
 def test_a_feed_forward_sublayer_makes_cycles():
-    assert vary([[F(1)]], [Layer(1, feed_forward=lambda Z: -2 * Z)] * 2)[:, 0, 0].tolist() == [1, -1, 1]
+    assert vary([[F(1)]], [Layer(1, feed_forward=lambda Z: -2 * Z)] * 2)[
+        :, 0, 0
+    ].tolist() == [1, -1, 1]
 
 
 # What is lost
@@ -502,13 +615,17 @@ def test_low_rank_is_the_theorem_in_fewer_dimensions():
     for _ in range(30):
         R, Z = rng.integers(-3, 4, (2, 3)), exact(rng.integers(-5, 6, (7, 3)))
         Y = Z @ R.T
-        before, after = {tuple(z) for z in Z}, {tuple(z) for z in vary(Z, Layer(1, R.T @ R))[1]}
+        before, after = (
+            {tuple(z) for z in Z},
+            {tuple(z) for z in vary(Z, Layer(1, R.T @ R))[1]},
+        )
         assert len(before) == len(after)
         if len({tuple(y) for y in Y}) == 7 and Y.any(1).all():
             path, low = vary(Z, [Layer(1, R.T @ R)] * 5), simulate(Y, 1, 5).tokens
             assert (path @ R.T == low).all()
             assert all(
-                oracle.attention_sets(X, R.T @ R) == oracle.attention_sets(y) for X, y in zip(path, low, strict=True)
+                oracle.attention_sets(X, R.T @ R) == oracle.attention_sets(y)
+                for X, y in zip(path, low, strict=True)
             )
     Z, A = exact([[1, 0], [1, 1]]), [[1, 0], [0, 0]]
     path = vary(Z, [Layer(1, A)] * 9)
@@ -524,9 +641,13 @@ def test_a_causal_mask_keeps_energy_and_frozen_leaders():
         for before, after in pairwise(path):
             for i in range(len(Z)):
                 new, moved = after[i], after[i] - before[i]
-                assert oracle.dot(new, new) >= oracle.dot(before[i], before[i]) + oracle.dot(moved, moved)
+                assert oracle.dot(new, new) >= oracle.dot(
+                    before[i], before[i]
+                ) + oracle.dot(moved, moved)
                 if oracle.attention_sets(before[: i + 1])[i] == {i}:
-                    assert not moved.any() and oracle.attention_sets(after[: i + 1])[i] == {i}
+                    assert not moved.any() and oracle.attention_sets(after[: i + 1])[
+                        i
+                    ] == {i}
 
 
 def test_a_causal_mask_allows_collisions_and_leaders_inside():
@@ -534,10 +655,16 @@ def test_a_causal_mask_allows_collisions_and_leaders_inside():
     after = vary(Z, Layer(1, causal=True))[1]
     assert after[1].tolist() == after[3].tolist() == [6, 0]
     line = exact([[1], [2], [-1]])
-    assert (vary(line, [Layer(1, causal=True)] * 3) == line).all()  # all lead, and 1 is no end of [-1, 2]
+    assert (
+        vary(line, [Layer(1, causal=True)] * 3) == line
+    ).all()  # all lead, and 1 is no end of [-1, 2]
     assert all(oracle.attention_sets(line[: i + 1])[i] == {i} for i in range(3))
-    path = vary(exact([[20, 0], [60, -20], [2, 5]]), [Layer(1, causal=True)] * 2)  # the third turns away from a leader
-    assert [oracle.attention_sets(Z)[2] for Z in path] == [{0}, {1}, {1}] and (path[:, 0] == path[0, 0]).all()
+    path = vary(
+        exact([[20, 0], [60, -20], [2, 5]]), [Layer(1, causal=True)] * 2
+    )  # the third turns away from a leader
+    assert [oracle.attention_sets(Z)[2] for Z in path] == [{0}, {1}, {1}] and (
+        path[:, 0] == path[0, 0]
+    ).all()
 
 
 def test_other_ties_may_leave_a_vertex_without_a_leader():
@@ -545,15 +672,21 @@ def test_other_ties_may_leave_a_vertex_without_a_leader():
     assert oracle.attention_sets(Z) == [{0, 1}, {1}]
     for ties in ("first", "self"):
         assert (vary(Z, Layer(1, ties=ties))[1] == Z).all()
-    assert (vary(Z, Layer(1))[1][0] == [1, F(1, 4)]).all() and leaders(Z, 1).tolist() == [1]
+    assert (vary(Z, Layer(1))[1][0] == [1, F(1, 4)]).all() and leaders(
+        Z, 1
+    ).tolist() == [1]
 
 
-@given(clouds(distinct=True, nonzero=True, d=2), ALPHAS, st.sampled_from(["first", "self"]))
+@given(
+    clouds(distinct=True, nonzero=True, d=2), ALPHAS, st.sampled_from(["first", "self"])
+)
 def test_other_ties_keep_energy_and_distance(Z, alpha, ties):
     after = vary(Z, Layer(alpha, ties=ties))[1]
     for i in range(len(Z)):
         moved = after[i] - Z[i]
-        assert oracle.dot(after[i], after[i]) >= oracle.dot(Z[i], Z[i]) + oracle.dot(moved, moved)
+        assert oracle.dot(after[i], after[i]) >= oracle.dot(Z[i], Z[i]) + oracle.dot(
+            moved, moved
+        )
         for j in range(i):
             D, new = Z[i] - Z[j], after[i] - after[j]
             assert oracle.dot(new, new) >= oracle.dot(D, D) / (1 + alpha) ** 2
@@ -568,16 +701,21 @@ def test_a_tolerance_takes_the_leaders_away():
 def test_rms_with_the_identity_moves_nobody(seed):
     Z, alpha, _ = generic(2 * seed)
     path = vary(Z, [Layer(alpha, normalise="rms")] * 6)
-    np.testing.assert_allclose(path[1:], np.broadcast_to(path[1], path[1:].shape), atol=1e-12)
+    np.testing.assert_allclose(
+        path[1:], np.broadcast_to(path[1], path[1:].shape), atol=1e-12
+    )
 
 
 def test_rms_unseats_leaders():
     A = np.diag([3, 1, 8])
     path = vary(
-        np.array([[0, 1, 2], [1, -2, 2], [2, 1, 1.0]]) / np.sqrt([[5], [9], [6]]), [Layer(2, A, normalise="rms")]
+        np.array([[0, 1, 2], [1, -2, 2], [2, 1, 1.0]]) / np.sqrt([[5], [9], [6]]),
+        [Layer(2, A, normalise="rms")],
     )
     scores = [X @ A @ X.T for X in path]
-    ahead = [np.diag(s) - np.where(np.eye(3, dtype=bool), -np.inf, s).max(1) for s in scores]
+    ahead = [
+        np.diag(s) - np.where(np.eye(3, dtype=bool), -np.inf, s).max(1) for s in scores
+    ]
     assert ahead[0][[0, 2]].min() > 0.3 and ahead[1][[0, 2]].max() < -0.08
 
 

@@ -22,8 +22,12 @@ INDEX = BUILD / "html" / "index.html"
 
 def main():
     if not version("jupyter-book").startswith("1."):
-        sys.exit(f"Jupyter Book {version('jupyter-book')} is installed: expected version 1. Run `make clean book`.")
-    shutil.rmtree(INDEX.parent, ignore_errors=True)  # Sphinx writes other pages where some are
+        sys.exit(
+            f"Jupyter Book {version('jupyter-book')} is installed: expected version 1. Run `make clean book`."
+        )
+    shutil.rmtree(
+        INDEX.parent, ignore_errors=True
+    )  # Sphinx writes other pages where some are
     build("-W", "-n", "--keep-going")
     if not INDEX.exists():
         sys.exit(f"Jupyter Book reported success but there is no {INDEX}.")
@@ -36,8 +40,19 @@ def main():
 
 def build(*options):
     """Jupyter Book over all pages."""
-    command = [Path(sys.executable).with_name("jupyter-book"), "build", ".", "--toc", "book/_toc.yml", "--all"]
-    kernels = os.environ | {"PYTHONHASHSEED": "0", "OMP_NUM_THREADS": "1", "SOURCE_DATE_EPOCH": "1767225600"}
+    command = [
+        Path(sys.executable).with_name("jupyter-book"),
+        "build",
+        ".",
+        "--toc",
+        "book/_toc.yml",
+        "--all",
+    ]
+    kernels = os.environ | {
+        "PYTHONHASHSEED": "0",
+        "OMP_NUM_THREADS": "1",
+        "SOURCE_DATE_EPOCH": "1767225600",
+    }
     if subprocess.run([*command, *options], cwd=ROOT, env=kernels).returncode:
         sys.exit("The book was not built: see the first warning or error above.")
 
@@ -73,7 +88,9 @@ and has a <a href="{address}search.html">search</a>.</p>
 
 def address():
     """Where the site will stand: the pages of the repository that _config.yml names."""
-    owner, name = re.search(r"url: https://github.com/(\S+)/(\S+)", (ROOT / "_config.yml").read_text()).groups()
+    owner, name = re.search(
+        r"url: https://github.com/(\S+)/(\S+)", (ROOT / "_config.yml").read_text()
+    ).groups()
     return f"https://{owner.lower()}.github.io/{name}/"
 
 
@@ -83,14 +100,19 @@ def card(page):
     first = re.search(r"<h1>.*?</h1>.*?<p>(.*?)</p>", page, re.S)
     if not title or not first or "og:title" in page:
         return ""
-    text = html.unescape(re.sub(r"<[^>]+>|\s+", lambda m: "" if m[0][0] == "<" else " ", first[1]))
+    text = html.unescape(
+        re.sub(r"<[^>]+>|\s+", lambda m: "" if m[0][0] == "<" else " ", first[1])
+    )
     words = {
         "title": html.unescape(title[1]),
         "description": textwrap.shorten(text, 200, placeholder=" ..."),
         "type": "article",
     }
     words |= {"image": f"{address()}_static/card.png"}
-    return "".join(f'<meta property="og:{key}" content="{html.escape(value)}">\n' for key, value in words.items())
+    return "".join(
+        f'<meta property="og:{key}" content="{html.escape(value)}">\n'
+        for key, value in words.items()
+    )
 
 
 def finished(page):
@@ -98,35 +120,66 @@ def finished(page):
     for fault, mended in MENDED:
         page = re.sub(fault, mended, page)
     page = re.sub(
-        r'(<script type="application/vnd.jupyter.widget-state\+json">)(.*?)(?=</script>)', alive, page, flags=re.S
+        r'(<script type="application/vnd.jupyter.widget-state\+json">)(.*?)(?=</script>)',
+        alive,
+        page,
+        flags=re.S,
     )
-    page = re.sub("<head>", lambda m: f"{m[0]}\n{card(page)}".rstrip("\n"), page, count=1)
+    page = re.sub(
+        "<head>", lambda m: f"{m[0]}\n{card(page)}".rstrip("\n"), page, count=1
+    )
     page = re.sub(r'<meta http-equiv="Content-Security-Policy"[^>]*>\n', "", page)
-    page = re.sub(r"(<head>|^(?=<meta http-equiv=.Refresh))", lambda m: m[0] + policy(page), page, count=1)
+    page = re.sub(
+        r"(<head>|^(?=<meta http-equiv=.Refresh))",
+        lambda m: m[0] + policy(page),
+        page,
+        count=1,
+    )
     # The front door has an icon too, or browsers ask for one that is not there.
     return re.sub(
-        r"^(?=<meta http-equiv=.Refresh)", '<link rel="icon" href="_static/favicon.svg"/>\n', page, flags=re.M
+        r"^(?=<meta http-equiv=.Refresh)",
+        '<link rel="icon" href="_static/favicon.svg"/>\n',
+        page,
+        flags=re.M,
     )
 
 
 def alive(stored):
     """The state of those widgets that live.js draws: progress bars and panels are alive in JupyterLab alone."""
     state = json.loads(stored[2])
-    state["state"] = {name: model for name, model in state["state"].items() if "_esm" in model["state"]}
-    return stored[1] + json.dumps(state).replace("</", "<\\/")  # no script ends within a script
+    state["state"] = {
+        name: model
+        for name, model in state["state"].items()
+        if "_esm" in model["state"]
+    }
+    return stored[1] + json.dumps(state).replace(
+        "</", "<\\/"
+    )  # no script ends within a script
 
 
 # What others leave to be desired: what these buttons say is not what they show, and the logo is in no landmark.
 MENDED = (
-    ('<div role="list" class="citation-list">', '<div class="citation-list">'),  # its entries are no items of a list
+    (
+        '<div role="list" class="citation-list">',
+        '<div class="citation-list">',
+    ),  # its entries are no items of a list
     # A page of prose that runs code is no notebook elsewhere; its buttons open the first chapter.
-    (r'(https://(?:mybinder|colab)[^"]*/)book/\w+\.md', r"\1notebooks/01_geometry.ipynb"),
-    (r'<table class="table', '<table tabindex="0" class="table'),  # a wide one scrolls, by keys too
+    (
+        r'(https://(?:mybinder|colab)[^"]*/)book/\w+\.md',
+        r"\1notebooks/01_geometry.ipynb",
+    ),
+    (
+        r'<table class="table',
+        '<table tabindex="0" class="table',
+    ),  # a wide one scrolls, by keys too
     # So does wide code. The theme sees to that once, when a page has loaded, which may be before its text is as wide.
     (r'(<div class="highlight">)<pre>', r'\1<pre tabindex="0">'),
     # What a folded cell says of itself is its name; another one hides it from those who listen.
     (r'<summary aria-label="Toggle hidden content">', "<summary>"),
-    (r'(<button class="btn search-button-field[^>]*) title="Search" aria-label="Search"', r"\1"),
+    (
+        r'(<button class="btn search-button-field[^>]*) title="Search" aria-label="Search"',
+        r"\1",
+    ),
     (r'(<i class="theme-switch [^>]*) title="[^"]*"', r"\1"),
     (
         r'<div class="sidebar-primary-item">(?=\s*<a class="navbar-brand logo")',
@@ -137,12 +190,21 @@ MENDED = (
 
 def policy(page):
     """Nothing from elsewhere; of inline scripts only those of this page, by their hashes; blob: are the live figures."""
-    scripts = re.findall(r"<script(?![^>]*(?: src=| type=.application))[^>]*>(.*?)</script>", page, re.S)
+    scripts = re.findall(
+        r"<script(?![^>]*(?: src=| type=.application))[^>]*>(.*?)</script>", page, re.S
+    )
     scripts += map(html.unescape, re.findall(r' on[a-z]+="([^"]*)"', page))
-    hashes = sorted({base64.b64encode(hashlib.sha256(script.encode()).digest()).decode() for script in scripts})
+    hashes = sorted(
+        {
+            base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+            for script in scripts
+        }
+    )
     rules = {
         "default-src": "'self' file:",
-        "script-src": " ".join(["'self' file: blob: 'unsafe-hashes'", *(f"'sha256-{h}'" for h in hashes)]),
+        "script-src": " ".join(
+            ["'self' file: blob: 'unsafe-hashes'", *(f"'sha256-{h}'" for h in hashes)]
+        ),
         "style-src": "'self' file: 'unsafe-inline'",  # MathJax and the figures write styles
         "img-src": "'self' file: data: blob:",
         "object-src": "'none'",

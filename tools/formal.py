@@ -48,7 +48,11 @@ DEFINITIONS = {  # what the statements say beyond Model.v
 
 
 def files():
-    return [line for line in (PROOFS / "_CoqProject").read_text().split() if line.endswith(".v")]
+    return [
+        line
+        for line in (PROOFS / "_CoqProject").read_text().split()
+        if line.endswith(".v")
+    ]
 
 
 def theorems():
@@ -56,13 +60,17 @@ def theorems():
     found, label = {}, None
     for file in files():
         text = (PROOFS / file).read_text()
-        for comment, name in re.findall(r"(?:\(\*((?:(?!\*\)).)*)\*\)\n)?Theorem (\w+)", text, re.S):
+        for comment, name in re.findall(
+            r"(?:\(\*((?:(?!\*\)).)*)\*\)\n)?Theorem (\w+)", text, re.S
+        ):
             comment = " ".join(comment.split())
             named = re.match(r"((?:lem|thm|prop)-[\w-]+)[:.,]? ?", comment)
             if named:
                 label = named[1]
             elif not comment.startswith("... "):
-                sys.exit(f"{file}, {name}: expected a comment that begins with a label of the book, or with ...")
+                sys.exit(
+                    f"{file}, {name}: expected a comment that begins with a label of the book, or with ..."
+                )
             found[name] = file, label, comment[named.end() :] if named else comment
     return found
 
@@ -75,10 +83,16 @@ def page():
         if file != last:
             parts += [f"## `proofs/{file}`\n"]
             if file in DEFINITIONS:
-                parts += ["```{code-block} coq", "\n\n".join(map(definition(file), DEFINITIONS[file])), "```\n"]
+                parts += [
+                    "```{code-block} coq",
+                    "\n\n".join(map(definition(file), DEFINITIONS[file])),
+                    "```\n",
+                ]
         last = file
         parts += [f"{{prf:ref}}`{label}`. {prose(comment)}\n"]
-        parts += [f"```{{code-block}} coq\n:name: formal-{name}\n:caption: {name}\n{shown[name].rstrip()}\n```\n"]
+        parts += [
+            f"```{{code-block}} coq\n:name: formal-{name}\n:caption: {name}\n{shown[name].rstrip()}\n```\n"
+        ]
     parts += [
         "## `proofs/Checker.v`\n",
         "```{literalinclude} ../proofs/Checker.v",
@@ -92,28 +106,42 @@ def page():
 def definition(file):
     """The source of a definition in the file, by its name."""
     text = (PROOFS / file).read_text()
-    return lambda name: re.search(rf"^(Definition|Fixpoint|Record) {name}\b.*?\.$", text, re.M | re.S)[0]
+    return lambda name: re.search(
+        rf"^(Definition|Fixpoint|Record) {name}\b.*?\.$", text, re.M | re.S
+    )[0]
 
 
 def prose(comment):
     """A comment of the source as a sentence of the book: formulas and names stay as they are typed."""
-    return (comment[0].upper() + comment[1:]).replace("_", r"\_").replace("*", r"\*").replace("^", r"\^")
+    return (
+        (comment[0].upper() + comment[1:])
+        .replace("_", r"\_")
+        .replace("*", r"\*")
+        .replace("^", r"\^")
+    )
 
 
 def ask(command, names):
     """What Coq answers to `command NAME`, for each name."""
     modules = " ".join(Path(file).stem for file in files() if file != "Extract.v")
-    lines = ["From Coq Require Import QArith.", "From mathcomp Require Import reals all_ssreflect all_algebra."]
+    lines = [
+        "From Coq Require Import QArith.",
+        "From mathcomp Require Import reals all_ssreflect all_algebra.",
+    ]
     lines += [f"From Hardmax Require Import {modules}.", "Local Open Scope ring_scope."]
     lines += ["Set Printing Width 100.", "Unset Printing Implicit Defensive."]
-    lines += [f'Goal True. idtac "=== {name}". Abort. {command} {name}.' for name in names]
+    lines += [
+        f'Goal True. idtac "=== {name}". Abort. {command} {name}.' for name in names
+    ]
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / "ask.v").write_text("\n".join(lines))
         coq = ["coqc", "-w", "none", "-Q", PROOFS, "Hardmax", "ask.v"]
         done = subprocess.run(coq, cwd=folder, capture_output=True, text=True)
     if done.returncode:
         sys.exit(f"Coq could not be asked: {done.stderr}")
-    answers = re.split(r"^=== (\w+)\n", re.sub(r" +$", "", done.stdout, flags=re.M), flags=re.M)[1:]
+    answers = re.split(
+        r"^=== (\w+)\n", re.sub(r" +$", "", done.stdout, flags=re.M), flags=re.M
+    )[1:]
     return dict(zip(answers[::2], map(str.strip, answers[1::2]), strict=True))
 
 
@@ -121,7 +149,9 @@ def unexpected(answer, allowed=frozenset()):
     """What an answer to `Print Assumptions` names, beyond what is allowed."""
     if answer == "Closed under the global context":
         return set()
-    return set(re.findall(r"^([\w.']+)\s*:", answer.removeprefix("Axioms:"), re.M)) - set(allowed)
+    return set(
+        re.findall(r"^([\w.']+)\s*:", answer.removeprefix("Axioms:"), re.M)
+    ) - set(allowed)
 
 
 def main(task):
@@ -134,13 +164,20 @@ def main(task):
         STATEMENTS.write_text(text)
         return
     for file in files():
-        if bad := re.search(r"\b(Admitted|admit|Axiom|Parameter|Conjecture)\b", (PROOFS / file).read_text()):
+        if bad := re.search(
+            r"\b(Admitted|admit|Axiom|Parameter|Conjecture)\b",
+            (PROOFS / file).read_text(),
+        ):
             sys.exit(f"{file} has `{bad[0]}`: finish the proof.")
     for name, answer in ask("Print Assumptions", known).items():
         if more := unexpected(answer, ALLOWED.get(Path(known[name][0]).stem, set())):
-            sys.exit(f"{name} rests on {', '.join(sorted(more))}: expected a proof without that.")
+            sys.exit(
+                f"{name} rests on {', '.join(sorted(more))}: expected a proof without that."
+            )
     if STATEMENTS.read_text() != text:
-        sys.exit("proofs/statements.txt is out of date: run `python tools/formal.py --write`, then `make refresh`.")
+        sys.exit(
+            "proofs/statements.txt is out of date: run `python tools/formal.py --write`, then `make refresh`."
+        )
     print(
         f"{len(known)} theorems; no axioms but the classical ones of the library of analysis, in Convergence.v alone."
     )

@@ -36,23 +36,40 @@ def codemeta(citation, package, address):
         "programmingLanguage": ["Python", "JavaScript", "Coq"],
         "runtimePlatform": f"Python {package['requires-python']}",
         "softwareRequirements": package["dependencies"],
-        "softwareSuggestions": [r for extra in package["optional-dependencies"].values() for r in extra],
+        "softwareSuggestions": [
+            r for extra in package["optional-dependencies"].values() for r in extra
+        ],
         "referencePublication": [
-            {"@type": "ScholarlyArticle", "@id": f"https://doi.org/{paper['doi']}", "name": paper["title"]}
+            {
+                "@type": "ScholarlyArticle",
+                "@id": f"https://doi.org/{paper['doi']}",
+                "name": paper["title"],
+            }
             for paper in citation["references"]
         ],
     }
-    return about | ({"codeRepository": address, "issueTracker": f"{address}/issues"} if address else {})
+    return about | (
+        {"codeRepository": address, "issueTracker": f"{address}/issues"}
+        if address
+        else {}
+    )
 
 
 def zenodo(citation, package, address):
     """What Zenodo takes in place of its own guesses when a release is archived."""
     related = [
-        {"identifier": paper["doi"], "relation": "cites", "resource_type": "publication-article", "scheme": "doi"}
+        {
+            "identifier": paper["doi"],
+            "relation": "cites",
+            "resource_type": "publication-article",
+            "scheme": "doi",
+        }
         for paper in citation["references"]
     ]
     if address:
-        related += [{"identifier": address, "relation": "isSupplementTo", "scheme": "url"}]
+        related += [
+            {"identifier": address, "relation": "isSupplementTo", "scheme": "url"}
+        ]
     return {
         "title": citation["title"],
         "upload_type": "software",
@@ -72,7 +89,11 @@ def agent(author):
     """An author of CITATION.cff, for CodeMeta."""
     if "name" in author:
         return {"@type": "Organization", "name": author["name"]}
-    person = {"@type": "Person", "givenName": author["given-names"], "familyName": author["family-names"]}
+    person = {
+        "@type": "Person",
+        "givenName": author["given-names"],
+        "familyName": author["family-names"],
+    }
     if "orcid" in author:
         person["@id"] = author["orcid"]
     if "affiliation" in author:
@@ -84,14 +105,17 @@ def creator(author):
     """An author of CITATION.cff, for Zenodo, which wants the family name first and the bare number of an ORCID."""
     name = author.get("name") or f"{author['family-names']}, {author['given-names']}"
     more = {"orcid": author["orcid"].rsplit("/", 1)[-1]} if "orcid" in author else {}
-    return {"name": name} | more | {k: author[k] for k in ("affiliation",) if k in author}
+    return (
+        {"name": name} | more | {k: author[k] for k in ("affiliation",) if k in author}
+    )
 
 
 def files():
     """{path: text} of what is generated."""
     made = {"codemeta.json": codemeta, ".zenodo.json": zenodo}
     return {
-        ROOT / name: json.dumps(make(*sources()), indent=2, ensure_ascii=False) + "\n" for name, make in made.items()
+        ROOT / name: json.dumps(make(*sources()), indent=2, ensure_ascii=False) + "\n"
+        for name, make in made.items()
     }
 
 

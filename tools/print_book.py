@@ -17,7 +17,9 @@ BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
 def main():
     browser = next(filter(None, map(shutil.which, BROWSERS)), None)
     if not browser:
-        sys.exit("No Chromium on this machine: install it, for instance with `apt-get install chromium`.")
+        sys.exit(
+            "No Chromium on this machine: install it, for instance with `apt-get install chromium`."
+        )
     from playwright.sync_api import sync_playwright
 
     build("--builder", "singlehtml")
@@ -27,8 +29,13 @@ def main():
         chromium = p.chromium.launch(executable_path=browser, args=["--no-sandbox"])
         page = chromium.new_page(color_scheme="light")
         page.goto((PAGES / "all.html").as_uri())
-        page.wait_for_function("() => !window.MathJax || MathJax.startup.promise.then(() => true)")
-        content = page.pdf(format="A4", margin=dict.fromkeys(("top", "bottom", "left", "right"), "16mm"))
+        page.wait_for_function(
+            "() => !window.MathJax || MathJax.startup.promise.then(() => true)"
+        )
+        content = page.pdf(
+            format="A4",
+            margin=dict.fromkeys(("top", "bottom", "left", "right"), "16mm"),
+        )
         chromium.close()
     write_whole(PDF, content)
     print(f"\nThe book on paper: {PDF.as_uri()}")

@@ -10,7 +10,11 @@ import os
 import sys
 from pathlib import Path
 
-os.environ |= {"PYTHONHASHSEED": "0", "OMP_NUM_THREADS": "1", "SOURCE_DATE_EPOCH": "0"}  # before any kernel starts
+os.environ |= {
+    "PYTHONHASHSEED": "0",
+    "OMP_NUM_THREADS": "1",
+    "SOURCE_DATE_EPOCH": "0",
+}  # before any kernel starts
 
 import nbformat
 from nbclient import NotebookClient
@@ -18,12 +22,20 @@ from nbclient import NotebookClient
 from hmlib.files import write_whole
 
 ROOT = Path(__file__).resolve().parent.parent
-PICTURES = {"image/svg+xml", "image/png", "image/jpeg", "image/gif", "application/vnd.jupyter.widget-view+json"}
+PICTURES = {
+    "image/svg+xml",
+    "image/png",
+    "image/jpeg",
+    "image/gif",
+    "application/vnd.jupyter.widget-view+json",
+}
 KEPT = {"tags", "mystnb"}
 
 
 def main(names):
-    for path in [Path(n).resolve() for n in names] or sorted((ROOT / "notebooks").glob("*.ipynb")):
+    for path in [Path(n).resolve() for n in names] or sorted(
+        (ROOT / "notebooks").glob("*.ipynb")
+    ):
         print(path.name, flush=True)
         write_whole(path, nbformat.writes(refreshed(path)) + "\n")
     if not names:
@@ -33,21 +45,37 @@ def main(names):
 def refreshed(path):
     notebook = nbformat.read(path, as_version=4)
     where = {"metadata": {"path": str(path.parent)}}
-    NotebookClient(notebook, timeout=600, kernel_name="python3", record_timing=False, resources=where).execute()
+    NotebookClient(
+        notebook,
+        timeout=600,
+        kernel_name="python3",
+        record_timing=False,
+        resources=where,
+    ).execute()
     notebook.metadata = {
-        "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
+        "kernelspec": {
+            "display_name": "Python 3",
+            "language": "python",
+            "name": "python3",
+        },
         "language_info": {"name": "python"},
     }
     for number, cell in enumerate(notebook.cells):
         cell.id = f"cell-{number:03d}"
-        cell.metadata = {key: value for key, value in cell.metadata.items() if key in KEPT}
+        cell.metadata = {
+            key: value for key, value in cell.metadata.items() if key in KEPT
+        }
         if "nbval-ignore-output" in cell.metadata.get("tags", []):
             cell.outputs = []  # what is not compared is not stored
         if "outputs" in cell:
             cell.outputs = merged(cell.outputs)
         for output in cell.get("outputs", []):
             if "data" in output:
-                output.data = {kind: data for kind, data in output.data.items() if not is_picture(kind)}
+                output.data = {
+                    kind: data
+                    for kind, data in output.data.items()
+                    if not is_picture(kind)
+                }
                 output.metadata = {}
     nbformat.validate(notebook)
     return notebook
@@ -57,7 +85,11 @@ def merged(outputs):
     """Printed text that follows printed text is one output: how the kernel cuts it depends on what else is running."""
     found = []
     for output in outputs:
-        if found and output.output_type == "stream" == found[-1].output_type and output.name == found[-1].name:
+        if (
+            found
+            and output.output_type == "stream" == found[-1].output_type
+            and output.name == found[-1].name
+        ):
             found[-1].text += output.text
         else:
             found.append(output)
@@ -84,7 +116,13 @@ def cover():
     with plt.rc_context(figures.STYLE):
         figures.flow.__wrapped__(simulate(Z, alpha=0.3, layers=60))
         picture = io.StringIO()
-        plt.savefig(picture, format="svg", bbox_inches="tight", metadata={"Date": None}, facecolor="white")
+        plt.savefig(
+            picture,
+            format="svg",
+            bbox_inches="tight",
+            metadata={"Date": None},
+            facecolor="white",
+        )
     write_whole(ROOT / "book" / "assets" / "cover.svg", picture.getvalue())
 
 

