@@ -130,7 +130,7 @@ def test_a_mutant_is_killed_and_another_survives(tmp_path):
     tool.parent.mkdir()
     tool.write_text(
         re.sub(
-            r"(?m)^PRELOADED \+?=.*",
+            r'PRELOADED = """[^"]*"""',
             'PRELOADED = "json"',
             (ROOT / "tools/mutate.py").read_text(),
         )

