@@ -8,11 +8,11 @@ when it is first used.
 from importlib import import_module
 from itertools import chain
 
-from hmlib.attention import attention_sets, follow
+from hmlib.attention import alone, attention_sets, follow, roots
 from hmlib.dynamics import Trajectory, simulate, step
 from hmlib.exact import ExactTransformer, classify_exactly, interpolate_exactly
-from hmlib.geometry import cluster_points, half_space, limit_polytope, project
-from hmlib.limits import Limit, leaders, limit
+from hmlib.geometry import cluster_points, half_space, project
+from hmlib.limits import Limit, leaders, limit, limit_polytope
 
 LATER = {
     "variations": ("Layer", "settled", "vary"),
@@ -28,6 +28,7 @@ __all__ = [
     "Limit",
     "Trajectory",
     "Vocabulary",
+    "alone",
     "attention_sets",
     "classify_exactly",
     "cluster_points",
@@ -40,6 +41,7 @@ __all__ = [
     "load_reviews",
     "preprocess",
     "project",
+    "roots",
     "settled",
     "simulate",
     "step",

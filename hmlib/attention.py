@@ -10,12 +10,15 @@ different values, which those tokens that have the same one share.
 import numpy as np
 
 from hmlib import arithmetic, inputs, rounding, routes
+from hmlib.shapes import Firsts, Mask, Matrix, Sets, Tokens
 
 BLOCK = 2**18  # scores held in memory at a time: few enough for the processor's own
 TILE = 512  # tokens that are asked at a time; clouds that are larger get a route of their own
 
 
-def attention_sets(Z, A=None, *, mask=None):
+def attention_sets(
+    Z: Tokens, A: Matrix | None = None, *, mask: Mask | None = None
+) -> Sets:
     """C_i(Z) = { j : <A z_i, z_j> = max_l <A z_i, z_l> }, all ties kept.
 
     >>> Z = [[1, -1], [3, -1], [1, -3], [3.5, 1]]
@@ -56,7 +59,7 @@ def attention_sets(Z, A=None, *, mask=None):
     return C.reshape(Z.shape[:-1] + (n,))
 
 
-def follow(Z, A=None, *, mask=None):
+def follow(Z: Tokens, A: Matrix | None = None, *, mask: Mask | None = None) -> Firsts:
     """c(i) = min C_i(Z): the first token that token i follows, without an n x n array.
 
     >>> follow([[1, -1], [3, -1], [1, -3], [3.5, 1]])
@@ -70,6 +73,49 @@ def follow(Z, A=None, *, mask=None):
         choose(Z.reshape(-1, *Z.shape[-2:]), A, mask, asking)[0] % Z.shape[-2]
     )
     return c
+
+
+def roots(follows: Firsts) -> Firsts:
+    """The end of everybody's chain i -> follows[i] -> ...: a token that follows itself.
+
+    >>> roots([1, 1, 1, 0, 4])                       # two trees
+    array([1, 1, 1, 1, 4])
+
+    follows  int (..., n): a forest, that is, no chain comes back to where it was
+    """
+    follows = inputs.array(follows, "follows")
+    n = follows.shape[-1] if follows.ndim else 0
+    if not follows.size or follows.dtype.kind not in "iu":
+        raise ValueError(
+            f"follows has shape {follows.shape} and type {follows.dtype}: "
+            "expected whole numbers, one for each token, (..., n)."
+        )
+    if follows.min() < 0 or follows.max() >= n:
+        raise ValueError(
+            f"follows has numbers from {follows.min()} to {follows.max()}: "
+            f"expected the numbers of {n} tokens, from 0 to {n - 1}."
+        )
+    ends = follows
+    for _ in range(n.bit_length()):  # each time twice as far
+        ends = np.take_along_axis(ends, ends, -1)
+    if (np.take_along_axis(follows, ends, -1) != ends).any():
+        raise ValueError("follows goes round in circles: expected a forest.")
+    return ends
+
+
+def alone(C: Sets) -> Mask:
+    """Who follows itself alone, C_i = {i}: bool (..., n).
+
+    >>> alone(attention_sets([[1, 0], [2, 1], [2, -1]]))
+    array([False,  True,  True])
+    """
+    C = inputs.array(C, "C")
+    if C.dtype != bool or C.ndim < 2 or C.shape[-1] != C.shape[-2]:
+        raise ValueError(
+            f"C has shape {C.shape} and type {C.dtype}: expected attention sets, "
+            "bool (..., n, n), as attention_sets gives them."
+        )
+    return np.diagonal(C, axis1=-2, axis2=-1) & (C.sum(-1) == 1)
 
 
 def model(Z, A, mask):

@@ -6,13 +6,16 @@ from math import fsum
 import numpy as np
 
 from hmlib import arithmetic, attention, inputs
+from hmlib.shapes import Indices, Mask, Matrix, Number, Rates, Sets, Tokens
 
 PIECE = (
     2**15
 )  # numbers that are moved at a time: few enough for the processor's own memory
 
 
-def step(Z, alpha, A=None, *, mask=None):
+def step(
+    Z: Tokens, alpha: Number, A: Matrix | None = None, *, mask: Mask | None = None
+) -> Tokens:
     """One layer: z_i + alpha / (1 + alpha) (m_i - z_i), where m_i is the mean of z_j over j in C_i(Z).
 
     >>> step([[1, 0], [2, 1], [2, -1]], alpha=1)            # token 1 follows both others, which lead
@@ -28,7 +31,14 @@ def step(Z, alpha, A=None, *, mask=None):
     return advance(Z, _Targets(Z, A, mask).of(Z, once=True), inputs.rate(alpha, Z))
 
 
-def simulate(Z, alpha, layers, A=None, *, mask=None):
+def simulate(
+    Z: Tokens,
+    alpha: Rates,
+    layers: int,
+    A: Matrix | None = None,
+    *,
+    mask: Mask | None = None,
+) -> "Trajectory":
     """The trajectory Z^0, Z^1, ..., Z^layers of the model.
 
     >>> path = simulate([[1, 0], [2, 1], [2, -1]], alpha=1, layers=30)
@@ -76,16 +86,16 @@ class Trajectory:
     mask: np.ndarray | None = None
 
     @property
-    def layers(self):
+    def layers(self) -> int:
         return len(self.tokens) - 1
 
-    def attention_sets(self, k):
+    def attention_sets(self, k: int) -> Sets:
         """C_i(Z^k), bool (..., n, n)."""
         return attention.attention_sets(
             self.tokens[inputs.count(k, "layer", self.layers)], self.A, mask=self.mask
         )
 
-    def leaders(self, k):
+    def leaders(self, k: int) -> Indices | list[Indices]:
         """The leaders found in layers 0 to k: tokens with C_i(Z^l) = {i} at some layer l <= k.
 
         Equal tokens count once, by the first. A token that has settled on a leader follows it for ever, so what

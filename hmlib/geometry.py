@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hmlib import arithmetic, inputs, limits
+from hmlib import arithmetic, inputs
 
 MOST_WORK = 4_000_000  # of cluster_points, about as many microseconds: a subset of k points takes k^3
 MOST_DIMENSIONS = 80  # in which project goes to work on whole numbers
@@ -219,32 +219,6 @@ def cluster_points(vertices, A=None):
         arithmetic.like(np.array(points, object).reshape(-1, d), V),
         [list(face) for face in faces],
     )
-
-
-def limit_polytope(Z, alpha, A=None):
-    """The vertices of K, the limit of the convex hulls of the tokens: where the leaders are.
-
-    >>> limit_polytope([[1, 1], [0.5, 0], [-1, 1], [-1, -1], [1, -1]], alpha=1)
-    array([[-1., -1.],
-           [ 1., -1.],
-           [ 1.,  1.],
-           [-1.,  1.]])
-
-    Z, alpha, A  as for `limit`
-    Returns (m, d): in the plane counter-clockwise from the leftmost (of these the lowest), else as the leaders come.
-    """
-    end = limits.certain(limits.limit(Z, alpha, A))
-    K = end.tokens[end.leaders]
-    return K[_hull_order(K)] if K.shape[1] == 2 else K
-
-
-def _hull_order(points):
-    """The indices of the vertices of a planar hull, counter-clockwise: from left to right below, and back above."""
-    P = arithmetic.integers(points)
-    right = sorted(range(len(P)), key=lambda i: tuple(P[i]))
-    dx, dy = P[right[-1]] - P[right[0]]
-    above = (P - P[right[0]]) @ np.array([-dy, dx]) > 0
-    return [i for i in right if not above[i]] + [i for i in right[::-1] if above[i]]
 
 
 def _in_product(P, A):

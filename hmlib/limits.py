@@ -17,6 +17,7 @@ import numpy as np
 
 from hmlib import arithmetic, attention, dynamics, frozen, inputs, rounding, routes
 from hmlib.arithmetic import distinct
+from hmlib.shapes import Cloud, Indices, Matrix, Rates
 
 MOST_LAYERS = 20_000  # a run that has not settled by then is left uncertified
 MOST_BITS = 2**24  # of a number that `at` works out exactly
@@ -48,7 +49,17 @@ class Limit:
     _start: tuple = field(repr=False)
     _ahead: list = field(repr=False)
 
-    def at(self, layer):
+    @property
+    def K(self) -> Cloud:
+        """The vertices of the limit of the convex hulls: where the leaders are, (m, d)."""
+        return self.tokens[self.leaders]
+
+    def polytope(self) -> Cloud:
+        """K in order, for certain, or a ValueError: see `limit_polytope`."""
+        K = certain(self).K
+        return K[counter_clockwise(K)] if K.shape[1] == 2 else K
+
+    def at(self, layer: int) -> Cloud:
         """The tokens of any layer: in closed form from `settled_at` on, simulated before.
 
         Floats are off by at most `error_bound` and 7 eps times the largest coordinate.
@@ -88,7 +99,7 @@ class Limit:
         )
 
 
-def leaders(Z, alpha, A=None):
+def leaders(Z: Cloud, alpha: Rates, A: Matrix | None = None) -> Indices:
     """The tokens that at some layer follow themselves alone, C_i(Z^k) = {i}: int (m,).
 
     >>> leaders([[1, 0], [2, 1], [2, -1]], alpha=1)
@@ -99,7 +110,33 @@ def leaders(Z, alpha, A=None):
     return certain(limit(Z, alpha, A)).leaders
 
 
-def certain(end):
+def limit_polytope(Z: Cloud, alpha: Rates, A: Matrix | None = None) -> Cloud:
+    """The vertices of K, the limit of the convex hulls of the tokens: where the leaders are.
+
+    >>> limit_polytope([[1, 1], [0.5, 0], [-1, 1], [-1, -1], [1, -1]], alpha=1)
+    array([[-1., -1.],
+           [ 1., -1.],
+           [ 1.,  1.],
+           [-1.,  1.]])
+
+    Z, alpha, A  as for `limit`
+    Returns (m, d): in the plane counter-clockwise from the leftmost (of these the
+    lowest), else as the leaders come. All of them, for certain, or a ValueError.
+    """
+    return limit(Z, alpha, A).polytope()
+
+
+def counter_clockwise(vertices: Cloud) -> Indices:
+    """The order of a convex polygon's vertices: from left to right below, and back above."""
+    P = arithmetic.integers(vertices)
+    right = sorted(range(len(P)), key=lambda i: tuple(P[i]))
+    dx, dy = P[right[-1]] - P[right[0]]
+    above = (P - P[right[0]]) @ np.array([-dy, dx]) > 0
+    below = [i for i in right if not above[i]]
+    return np.array(below + [i for i in reversed(right) if above[i]])
+
+
+def certain(end: Limit) -> Limit:
     """The limit, if it has a certificate."""
     if end.certified:
         return end
@@ -108,7 +145,14 @@ def certain(end):
     )
 
 
-def limit(Z, alpha, A=None, *, seconds=20, megabytes=64):
+def limit(
+    Z: Cloud,
+    alpha: Rates,
+    A: Matrix | None = None,
+    *,
+    seconds: float = 20,
+    megabytes: float = 64,
+) -> Limit:
     """lim Z^k for k to infinity, with its leaders and a certificate.
 
     >>> end = limit([[1, 0.5], [2, 1], [2, -1]], alpha=1)

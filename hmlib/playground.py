@@ -12,7 +12,7 @@ from importlib import resources
 
 import numpy as np
 
-from hmlib import arithmetic, attention, files, geometry, inputs, limits, reviews
+from hmlib import arithmetic, attention, files, inputs, limits, reviews
 
 with inputs.extra("book"):
     import anywidget
@@ -255,7 +255,7 @@ class Playground(anywidget.AnyWidget):
             else "limit: NOT certified, only likely",
         ]
         if end.certified:
-            K = geometry.limit_polytope(Z, self.alpha, A)
+            K = end.polytope()
             lines.append("K: " + ", ".join(f"({x:.6g}, {y:.6g})" for x, y in K + 0.0))
         return "\n".join(lines)
 

@@ -9,7 +9,7 @@ from clouds import FLOATS, FRACTIONS, SMALL, clouds, definite, models
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hmlib import attention, attention_sets, follow
+from hmlib import alone, attention, attention_sets, follow, roots
 
 
 def as_sets(C):
@@ -190,3 +190,41 @@ def test_the_longest_token_follows_itself_alone(Z):
     C = attention_sets(Z)
     for i in np.nonzero(length == length.max())[0]:
         assert (C[i].sum() == 1 and C[i, i]) or length[i] == 0
+
+
+# Trees
+
+
+@given(models(nonzero=True), st.integers(0, 2))
+def test_everybody_has_a_root(model, more):
+    """A3: chains end, at tokens that follow themselves; in a batch as in its clouds."""
+    Z, A = model
+    c = follow(np.stack([Z] * 2**more), A)
+    for follows, ends in zip(c, roots(c), strict=True):
+        for i, end in enumerate(ends):
+            while follows[i] != i:
+                i = follows[i]
+            assert i == end
+
+
+@pytest.mark.parametrize(
+    ("follows", "said"),
+    [
+        ([1, 2, 0, 0], "goes round in circles"),
+        ([1, 0], "goes round in circles"),
+        ([[1, 1], [0, 2]], "numbers from 0 to 2: expected the numbers of 2 tokens"),
+        ([-1, 0], "numbers from -1 to 0"),
+        ([0.0], "type float64: expected whole numbers"),
+    ],
+)
+def test_roots_are_those_of_a_forest(follows, said):
+    with pytest.raises(ValueError, match=rf"^follows .*{said}"):
+        roots(follows)
+
+
+@given(models())
+def test_who_is_alone(model):
+    C = attention_sets(*model)
+    assert alone(C).tolist() == [set(np.flatnonzero(c)) == {i} for i, c in enumerate(C)]
+    with pytest.raises(ValueError, match=r"^C has shape .* expected attention sets"):
+        alone(C.astype(int))

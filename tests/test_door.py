@@ -206,6 +206,12 @@ BUDGET = dict.fromkeys(
 DOORS = {
     "attention_sets": (hmlib.attention_sets, {"Z": Z}, MODEL_OF_TOKENS),
     "follow": (hmlib.follow, {"Z": Z}, MODEL_OF_TOKENS),
+    "roots": (
+        hmlib.roots,
+        {"follows": [1, 1, 0]},
+        {"follows": {"a range", "a mask of ints"}},
+    ),
+    "alone": (hmlib.alone, {"C": np.eye(2, dtype=bool)}, {"C": {"bools"}}),
     "step": (hmlib.step, {"Z": Z, "alpha": 1}, MODEL_OF_TOKENS | {"alpha": POSITIVE}),
     "simulate": (
         hmlib.simulate,

@@ -1,4 +1,4 @@
-"""Half-spaces, the separation of a vertex, projections, cluster points and limit polytopes."""
+"""Half-spaces, the separation of a vertex, projections, and cluster points."""
 
 import re
 from fractions import Fraction
@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from scipy.optimize import nnls
 from scipy.spatial import ConvexHull
 
-from hmlib import attention_sets, geometry, half_space, limits
-from hmlib.geometry import cluster_points, limit_polytope, project, separation_radius
+from hmlib import attention_sets, geometry, half_space, limit_polytope
+from hmlib.geometry import cluster_points, project, separation_radius
 
 
 @given(st.data())
@@ -481,76 +481,3 @@ def test_cluster_points_wants_rows(vertices):
         ValueError, match=f"vertices has shape {shape}: expected points as rows"
     ):
         cluster_points(vertices)
-
-
-# The limit polytope
-
-
-@given(clouds(d=2, numbers=FRACTIONS, most=10), st.randoms(use_true_random=False))
-def test_hull_order(Z, random):
-    corners = oracle.hull(Z)
-    shuffled = random.sample(corners, len(corners))
-    ordered = [shuffled[i] for i in geometry._hull_order(exact(shuffled))]
-    assert ordered == corners
-
-
-def test_hull_order_is_exact_on_floats():
-    """1e-20 above the diagonal, or below: float64 differences do not see it."""
-    for y, order in ((1e-20, [0, 1, 2]), (-1e-20, [0, 2, 1])):
-        assert geometry._hull_order(np.array([[-1, -1], [1, 1], [0, y]])) == order
-
-
-@pytest.mark.parametrize("kind", [float, Fraction])
-@pytest.mark.parametrize(
-    "Z, vertices",
-    [
-        (
-            [[1, 1], [0.5, 0], [-1, 1], [0.25, -0.5], [-1, -1], [1, -1]],
-            [[-1, -1], [1, -1], [1, 1], [-1, 1]],
-        ),
-        ([[3, 2]], [[3, 2]]),
-        ([[3, 2], [-1, 2]], [[-1, 2], [3, 2]]),
-        ([[3, 2], [-1, 2], [1, 2]], [[-1, 2], [3, 2]]),
-        ([[3, 2], [6, 4], [-1, -1]], [[-1, -1], [6, 4]]),  # nothing stays at (3, 2)
-        (
-            [[1, 0, 0], [0, 0, 1], [0, 2, 0], [0.1, 0.5, 0.2]],
-            [[1, 0, 0], [0, 0, 1], [0, 2, 0]],
-        ),
-        ([[3], [1], [-2]], [[3], [-2]]),
-    ],
-)
-def test_limit_polytope(Z, vertices, kind):
-    K = limit_polytope(np.array([[kind(x) for x in z] for z in Z]), 1)
-    assert K.tolist() == vertices and all(isinstance(x, kind) for x in K.flat)
-
-
-def test_the_emerging_leader_is_a_vertex():
-    Z = [
-        [1, "1/3"],
-        ["-1/12", "1/12"],
-        [-1, -1],
-        [0, "1/4"],
-        ["-3/10", "-7/10"],
-        ["-3/5", "-9/10"],
-    ]
-    Z += [["4/5", "1/10"], ["3/5", "3/20"]]
-    K = limit_polytope([[Fraction(x) for x in z] for z in Z], Fraction(1, 2))
-    assert as_set(K) == {
-        (1, Fraction(1, 3)),
-        (Fraction(-1, 18), Fraction(5, 36)),
-        (-1, -1),
-    }
-
-
-@given(models(numbers=FRACTIONS, distinct=True, nonzero=True, most=6))
-def test_the_limit_polytope_is_strictly_exposed(model):
-    """Every vertex is a cluster point, with a face of its own; each cluster point is a vertex or an exception."""
-    Z, A = model
-    K = limit_polytope(Z, 1, A)
-    assert (attention_sets(K, A) == np.eye(len(K), dtype=bool)).all()
-    S = cluster_points(K, A)
-    assert (S.points[: len(K)] == K).all() and S.faces[: len(K)] == [
-        [i] for i in range(len(K))
-    ]
-    assert all(len(face) > 1 for face in S.faces[len(K) :])
-    assert as_set(limits.limit(Z, 1, A).tokens) <= as_set(S.points)

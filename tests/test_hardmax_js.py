@@ -8,7 +8,7 @@ import pytest
 from browsing import ROOT
 
 from hmlib import attention_sets, cluster_points, limit, limit_polytope, simulate
-from hmlib.geometry import _hull_order
+from hmlib.limits import counter_clockwise
 
 LAYERS = 6
 IN_THE_PAGE = """
@@ -130,4 +130,4 @@ def test_polytopes_and_their_points_are_equal(pairs):
                 S = cluster_points(js["corners"], A).points
                 assert sorted(S.tolist()) == sorted(js["S"])
         corners = Z[js["hull"]]
-        assert corners[_hull_order(corners)].tolist() == corners.tolist()
+        assert corners[counter_clockwise(corners)].tolist() == corners.tolist()

@@ -16,6 +16,7 @@ from test_dynamics import EMERGING
 from hmlib import (
     arithmetic,
     attention_sets,
+    cluster_points,
     leaders,
     limit,
     limit_polytope,
@@ -525,3 +526,75 @@ def test_settled_tokens_stay_settled():
             Z = step(Z, alpha, A)
         seen += len(claims)
     assert seen > 300
+
+
+# The limit polytope
+
+
+@given(clouds(d=2, numbers=FRACTIONS, most=10), st.randoms(use_true_random=False))
+def test_hull_order(Z, random):
+    corners = oracle.hull(Z)
+    shuffled = random.sample(corners, len(corners))
+    ordered = [shuffled[i] for i in limits.counter_clockwise(np.array(shuffled))]
+    assert ordered == corners
+
+
+def test_hull_order_is_exact_on_floats():
+    """1e-20 above the diagonal, or below: float64 differences do not see it."""
+    for y, order in ((1e-20, [0, 1, 2]), (-1e-20, [0, 2, 1])):
+        Z = np.array([[-1, -1], [1, 1], [0, y]])
+        assert limits.counter_clockwise(Z).tolist() == order
+
+
+@pytest.mark.parametrize("kind", [float, Fraction])
+@pytest.mark.parametrize(
+    "Z, vertices",
+    [
+        (
+            [[1, 1], [0.5, 0], [-1, 1], [0.25, -0.5], [-1, -1], [1, -1]],
+            [[-1, -1], [1, -1], [1, 1], [-1, 1]],
+        ),
+        ([[3, 2]], [[3, 2]]),
+        ([[3, 2], [-1, 2]], [[-1, 2], [3, 2]]),
+        ([[3, 2], [-1, 2], [1, 2]], [[-1, 2], [3, 2]]),
+        ([[3, 2], [6, 4], [-1, -1]], [[-1, -1], [6, 4]]),  # nothing stays at (3, 2)
+        (
+            [[1, 0, 0], [0, 0, 1], [0, 2, 0], [0.1, 0.5, 0.2]],
+            [[1, 0, 0], [0, 0, 1], [0, 2, 0]],
+        ),
+        ([[3], [1], [-2]], [[3], [-2]]),
+    ],
+)
+def test_limit_polytope(Z, vertices, kind):
+    K = limit_polytope(np.array([[kind(x) for x in z] for z in Z]), 1)
+    assert K.tolist() == vertices and all(isinstance(x, kind) for x in K.flat)
+
+
+def test_the_emerging_leader_is_a_vertex():
+    K = limit_polytope(EMERGING, Fraction(1, 2))
+    assert set(map(tuple, K)) == {
+        (1, Fraction(1, 3)),
+        (Fraction(-1, 18), Fraction(5, 36)),
+        (-1, -1),
+    }
+
+
+@given(models(numbers=FRACTIONS, distinct=True, nonzero=True, most=6))
+def test_the_limit_polytope_is_strictly_exposed(model):
+    """Every vertex is a cluster point, with a face of its own; each cluster point is a vertex or an exception."""
+    Z, A = model
+    K = limit_polytope(Z, 1, A)
+    assert (attention_sets(K, A) == np.eye(len(K), dtype=bool)).all()
+    S = cluster_points(K, A)
+    assert (S.points[: len(K)] == K).all() and S.faces[: len(K)] == [
+        [i] for i in range(len(K))
+    ]
+    assert all(len(face) > 1 for face in S.faces[len(K) :])
+    assert set(map(tuple, limit(Z, 1, A).tokens)) <= set(map(tuple, S.points))
+
+
+@given(models(numbers=FRACTIONS, most=6))
+def test_K_is_where_the_leaders_are(model):
+    end = limit(*model[:1], 1, model[1])
+    assert (end.tokens[end.leaders] == end.K).all()
+    assert sorted(end.K.tolist()) == sorted(end.polytope().tolist())
