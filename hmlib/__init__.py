@@ -18,7 +18,8 @@ LATER = {
     "variations": ("Layer", "settled", "vary"),
     "reviews": ("Vocabulary", "load_reviews", "preprocess"),
     "classifier": ("HardmaxClassifier", "explain", "train"),
-    "playground": ("Playground", "ReviewExplorer"),
+    "live.playground": ("Playground",),
+    "live.reviews": ("ReviewExplorer",),
 }
 
 # What numpy is enough for; the rest, `from hmlib import train` for instance, needs an extra, which its error names.

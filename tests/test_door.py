@@ -26,9 +26,11 @@ import scipy.sparse
 import torch
 
 import hmlib
-from hmlib import geometry, inputs, playground, reviews
+from hmlib import geometry, inputs, reviews
 from hmlib.classifier import HardmaxClassifier, evaluate, explain, train
-from hmlib.playground import Playground, ReviewExplorer
+from hmlib.live import reviews as live_reviews
+from hmlib.live.playground import Playground
+from hmlib.live.reviews import ReviewExplorer
 from hmlib.reviews import Vocabulary
 
 PACKAGE = str(Path(hmlib.__file__).parent)
@@ -446,7 +448,7 @@ DOORS = {
         },
     ),
     "review_model": (
-        playground.review_model,
+        live_reviews.review_model,
         REVIEW,
         {
             "words": NOTHING,
@@ -459,14 +461,18 @@ DOORS = {
         },
     ),
     "review_model_of": (
-        playground.review_model_of,
+        live_reviews.review_model_of,
         {"classifier": MODEL},
         {"classifier": (NOTHING, "model")},
     ),
-    "load_review_model": (playground.load_review_model, {"path": "x"}, {"path": TEXT}),
+    "load_review_model": (
+        live_reviews.load_review_model,
+        {"path": "x"},
+        {"path": TEXT},
+    ),
     "write_review_model": (
-        playground.write_review_model,
-        {"model": playground.review_model(**REVIEW), "path": "x"},
+        live_reviews.write_review_model,
+        {"model": live_reviews.review_model(**REVIEW), "path": "x"},
         {"model": NOTHING, "path": TEXT},
     ),
     "ReviewExplorer": (ReviewExplorer, {}, {"model": NONE, "text": TEXT}),
@@ -850,7 +856,7 @@ def stored(folder, tensors=None, **about):
 
 
 def test_a_stored_model_is_read(tmp_path):
-    assert playground.load_review_model(stored(tmp_path))["words"] == "a b"
+    assert live_reviews.load_review_model(stored(tmp_path))["words"] == "a b"
 
 
 @pytest.mark.parametrize(
@@ -907,7 +913,7 @@ def test_a_damaged_model_is_refused(change, message, tmp_path):
         ValueError,
         match=r"model\.safetensors, or the \.json beside it, is damaged.*" + message,
     ):
-        playground.load_review_model(file)
+        live_reviews.load_review_model(file)
 
 
 # What is not installed
@@ -952,7 +958,7 @@ def test_everything_is_imported_without_extras():
         ),
         (
             "safetensors",
-            "from hmlib import playground; playground.load_review_model('x')",
+            "from hmlib.live import reviews; reviews.load_review_model('x')",
             "torch",
         ),
         ("anywidget", "from hmlib import Playground", "book"),

@@ -15,10 +15,10 @@ from hmlib import (
     Vocabulary,
     explain,
     load_reviews,
-    playground,
     preprocess,
     simulate,
 )
+from hmlib.live import reviews, source
 from hmlib.reviews import preprocess_all
 
 DEPTH = 3
@@ -66,8 +66,8 @@ def model(texts):
 def said(browser, texts, model):
     page = browser.new_page()
     given = [
-        playground.source("hardmax.js", "live.js", "reviews.js"),
-        playground.review_model_of(model),
+        source("reviews.js"),
+        reviews.review_model_of(model),
     ]
     all_ = page.evaluate(IN_THE_PAGE, [*given, texts, False])
     few = page.evaluate(IN_THE_PAGE, [*given, texts[:40], True])
@@ -98,14 +98,14 @@ def test_odd_signs_are_read_alike_and_at_once(browser, model):
         "a" + "'" * 300_000 + "b",
     ]
     page = browser.new_page()
-    source = playground.source("hardmax.js", "live.js", "reviews.js")
+    code = source("reviews.js")
     words, took = page.evaluate(
         """async ([source, texts, stop]) => {
           const H = await import(URL.createObjectURL(new Blob([source], { type: "text/javascript" })));
           const began = performance.now();
           return [texts.map((text) => H.plain(text, new Set(stop))), performance.now() - began];
         }""",
-        [source, texts, playground.review_model_of(model)["stop"]],
+        [code, texts, reviews.review_model_of(model)["stop"]],
     )
     page.close()
     assert words == [preprocess(text, "plain") for text in texts] and took < 1000
@@ -117,7 +117,7 @@ def test_leaders_and_verdicts_are_equal(model, said):
         model.decoder.weight.detach().double().numpy()[0],
         float(model.decoder.bias.detach()),
     )
-    stored = playground.review_model_of(model)
+    stored = reviews.review_model_of(model)
     judged = 0
     for js in said[0]:
         if js["logit"] is None:
@@ -156,31 +156,31 @@ def test_bad_models_are_refused(model, tmp_path):
         ValueError,
         match="There are 1 words for the 2 rows of embedding: expected as many, all different",
     ):
-        playground.review_model(["good"], [[1, 0], [0, 1]], **good)
+        reviews.review_model(["good"], [[1, 0], [0, 1]], **good)
     with pytest.raises(ValueError, match="all different, without blanks"):
-        playground.review_model(["good film", "bad"], [[1, 0], [0, 1]], **good)
+        reviews.review_model(["good film", "bad"], [[1, 0], [0, 1]], **good)
     with pytest.raises(
         ValueError, match=r"embedding has shape \(1, 3\): expected points as rows of 2"
     ):
-        playground.review_model(["good"], [[1, 0, 1]], **good)
+        reviews.review_model(["good"], [[1, 0, 1]], **good)
     with pytest.raises(
         ValueError,
         match="Expected a classifier with A = None and padding = 'mask' that carries",
     ):
         ReviewExplorer(HardmaxClassifier(3, dim=2))
-    many = playground.review_model(
+    many = reviews.review_model(
         [f"word{i:08}" for i in range(60_000)], np.zeros((60_000, 2)), **good
     )
     with pytest.raises(ValueError, match="bytes: expected at most 1000000"):
-        playground.write_review_model(many, tmp_path / "model.js")
+        reviews.write_review_model(many, tmp_path / "model.js")
 
 
 def test_the_stored_model_of_the_study(tmp_path):
     stored = ROOT / "results" / "sentiment_model.safetensors"
     if not stored.exists():
         pytest.skip(f"there is no {stored.name} in results: the study has not been run")
-    model = playground.load_review_model(stored)
-    playground.write_review_model(model, tmp_path / "model.js")
+    model = reviews.load_review_model(stored)
+    reviews.write_review_model(model, tmp_path / "model.js")
     assert (
         len(model["words"].split()) == 30_000
         and (tmp_path / "model.js").stat().st_size < 1_000_000
@@ -193,8 +193,8 @@ def test_the_stored_model_of_the_study(tmp_path):
 @pytest.fixture
 def page(browser, model, tmp_path):
     (tmp_path / "_static").mkdir()
-    playground.write_review_model(
-        playground.review_model_of(model), tmp_path / "_static" / "review-model.js"
+    reviews.write_review_model(
+        reviews.review_model_of(model), tmp_path / "_static" / "review-model.js"
     )
     page, wrong = visit(browser, live_page(tmp_path, ReviewExplorer()))
     page.locator("[data-live=reviews]").wait_for()
@@ -256,7 +256,7 @@ def test_an_example_is_chosen_and_played(page, model):
     page.wait_for_function(
         f"document.querySelector('[data-live] output').textContent === '{DEPTH}'"
     )
-    assert verdict(model, dict(playground.EXAMPLES)["blame"]) in status(page)
+    assert verdict(model, dict(reviews.EXAMPLES)["blame"]) in status(page)
     assert f"Layer {DEPTH}:" in page.locator("[data-live] canvas").get_attribute(
         "aria-label"
     )

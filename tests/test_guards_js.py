@@ -4,10 +4,10 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from browsing import ROOT
 from clouds import near
 
 from hmlib import arithmetic, attention_sets, limit, limits, rounding
+from hmlib.live import source
 
 IN_THE_PAGE = """
 async ([source, given]) => {
@@ -37,7 +37,7 @@ def pairs(browser):
         {"Z": Z.tolist(), "alpha": a, "A": None if A is None else A.tolist()}
         for Z, a, A in given
     ]
-    said = page.evaluate(IN_THE_PAGE, [(ROOT / "hmlib/hardmax.js").read_text(), sent])
+    said = page.evaluate(IN_THE_PAGE, [source("hardmax.js"), sent])
     page.close()
     return list(zip(given, said, strict=True))
 

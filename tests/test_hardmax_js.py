@@ -5,10 +5,10 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from browsing import ROOT
 
 from hmlib import attention_sets, cluster_points, limit, limit_polytope, simulate
 from hmlib.limits import counter_clockwise
+from hmlib.live import source
 
 LAYERS = 6
 IN_THE_PAGE = """
@@ -67,9 +67,7 @@ def pairs(browser):
         for Z, a, A in clouds
     ]
     page = browser.new_page()
-    said = page.evaluate(
-        IN_THE_PAGE, [(ROOT / "hmlib/hardmax.js").read_text(), given, LAYERS]
-    )
+    said = page.evaluate(IN_THE_PAGE, [source("hardmax.js"), given, LAYERS])
     page.close()
     return list(zip(clouds, said, strict=True))
 

@@ -61,7 +61,7 @@ def write_model(folder):
     """The trained model that chapter 4 loads when a reader asks for it."""
     stored = ROOT / "results" / "sentiment_model.safetensors"
     if stored.exists():
-        from hmlib.playground import load_review_model, write_review_model
+        from hmlib.live.reviews import load_review_model, write_review_model
 
         write_review_model(load_review_model(stored), folder / "review-model.js")
 

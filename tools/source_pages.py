@@ -45,7 +45,10 @@ def pages():
         *hmlib.__all__,
         *(name for names in hmlib.LATER.values() for name in names),
     }
-    package, attempts = sorted(ROOT.glob("hmlib/*.py")), sorted(ROOT.glob("tests/*.py"))
+    package, attempts = (
+        sorted(ROOT.glob("hmlib/**/*.py")),
+        sorted(ROOT.glob("tests/*.py")),
+    )
     return {
         ROOT / "book/code.md": page(
             CODE, package, lambda name, label: name in public or label in labels
@@ -66,14 +69,14 @@ def pages():
 def page(head, paths, wanted):
     parts, seen = [head], {}
     for path in paths:
-        folder = path.parent.name
+        folder = path.parent.relative_to(ROOT).as_posix()
         tree = ast.parse(path.read_text())
         shown = []
         for node in tree.body:
             if isinstance(
                 node, ast.FunctionDef | ast.ClassDef
             ) and not node.name.startswith("_"):
-                label = f"code-{node.name}" if folder == "hmlib" else node.name
+                label = f"code-{node.name}" if folder.startswith("hmlib") else node.name
                 label = (
                     f"{label.lower()}-class"
                     if isinstance(node, ast.ClassDef)

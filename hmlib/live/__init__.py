@@ -1,0 +1,49 @@
+"""Live figures: they need no kernel, and talk to one where there is one.
+
+Each is a widget whose page is hand-written JavaScript beside this file. Its mathematics
+is equal to the package's: tests compare them in a browser.
+"""
+
+import re
+from collections.abc import Callable, Iterator
+from importlib import resources
+
+from hmlib import inputs
+
+with inputs.extra("book"):
+    import traitlets
+
+IMPORT = re.compile(r'^import [^;]* from "\./([\w.]+)";\n', re.M)
+
+
+def read(name: str) -> str:
+    """A file that stands beside this one."""
+    return (resources.files(__package__) / name).read_text(encoding="utf-8")
+
+
+def source(name: str) -> str:
+    """A JavaScript module and those that it imports as one, because a widget has one.
+
+    Each comes once, after those that it imports, without its import lines; so no two
+    may have a name in common.
+    """
+    return "\n".join(dict.fromkeys(_modules(name)))
+
+
+def _modules(name: str) -> Iterator[str]:
+    module = read(name)
+    for imported in IMPORT.findall(module):
+        yield from _modules(imported)
+    yield IMPORT.sub("", module)
+
+
+class Checked(traitlets.TraitType):
+    """An attribute shared with the page, which takes what a check of `inputs` takes."""
+
+    def __init__(self, check: Callable):
+        super().__init__()
+        self.check = check
+        self.tag(sync=True)
+
+    def validate(self, _, value):
+        return self.check(value)
