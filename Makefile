@@ -4,7 +4,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 EXTRAS := torch,book,test,study
 
-.PHONY: help book test lab pdf links bench mutants refresh lint lock proofs clean
+.PHONY: help book test lab pdf links bench mutants refresh lint lock proofs publishable clean
 
 help: ## list the commands
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -41,22 +41,23 @@ lint: .venv/installed ## check and format
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-lock: ## write requirements.lock anew, from the newest versions that pyproject.toml allows
-	$(PYTHON) -m venv --clear _build/lock
-	_build/lock/bin/python -m pip install -e ".[$(EXTRAS)]"
-	_build/lock/bin/python -m pip freeze --exclude-editable | sed 's/+[a-z0-9.]*$$//' > _build/requirements.lock
-	mv _build/requirements.lock requirements.lock
+lock: .venv/installed ## write requirements.lock and its hashes anew, from the newest versions that pyproject.toml allows
+	$(BIN)/python tools/lock.py
 
 proofs: ## check the formal proofs, by Debian's coq and libcoq-mathcomp-analysis
 	$(MAKE) -C proofs
 	$(PYTHON) tools/formal.py
 
+publishable: .venv/installed ## OWNER=... REPO=...: the address of the repository, wherever it belongs
+	$(BIN)/python tools/publish.py $(OWNER) $(REPO)
+
 clean: ## remove everything that was built, .venv included
 	rm -rf .venv _build .pytest_cache .hypothesis .ruff_cache *.egg-info
 
-.venv/installed: requirements.lock pyproject.toml
+.venv/installed: requirements.lock requirements.hashes pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and f"Python 3.11 or later is needed, {sys.executable} is {sys.version.split()[0]}. Try: make PYTHON=python3.12 book")'
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --upgrade pip
+	$(BIN)/python -m pip install --no-deps --require-hashes -r requirements.hashes
 	$(BIN)/python -m pip install -c requirements.lock -e ".[$(EXTRAS)]"
 	@touch $@

@@ -3,6 +3,8 @@
 import hashlib
 import json
 import re
+import subprocess
+import sys
 
 import pytest
 import yaml
@@ -10,6 +12,7 @@ from test_project import BOOK, PROJECT, ROOT, tool
 
 CITATION = yaml.safe_load((ROOT / "CITATION.cff").read_text())
 METADATA = tool("metadata")
+SAID = {"capture_output": True, "text": True}
 CODEMETA = (
     "@context|@type|identifier|name|description|version|license|author|keywords|programmingLanguage|runtimePlatform|"
     "softwareRequirements|softwareSuggestions|referencePublication|codeRepository|issueTracker"
@@ -227,3 +230,65 @@ def test_the_book_cites_what_is_there():
     assert {key for group in cited for key in group.split(",")} == entries(
         ROOT / "book" / "references.bib"
     ).keys()
+
+
+# The lock, and the address
+
+
+def test_every_pin_has_its_hashes():
+    """requirements.hashes is requirements.lock with hashes, but for torch."""
+    text = (ROOT / "requirements.hashes").read_text()
+    pins = dict(re.findall(r"^([\w.-]+)==(\S+) \\$", text, re.M))
+    locked = dict(re.findall(r"^([\w.-]+)==(\S+)$", LOCK_TEXT, re.M))
+    assert pins == {name: v for name, v in locked.items() if name != "torch"}
+    blocks = re.split(r"^(?=[\w.-]+==)", text, flags=re.M)[1:]
+    hashes = [re.findall(r"--hash=sha256:([0-9a-f]{64})\b", block) for block in blocks]
+    assert all(hashes), "run `make lock`"
+
+
+LOCK_TEXT = (ROOT / "requirements.lock").read_text()
+PAGE = """
+<a href="../a/a_b-1.0-py3-none-any.whl#sha256={1}">
+<a href="../a/a_b-1.0-cp312-cp312-win_amd64.whl#sha256={2}">
+<a href="../a/a_b-1.0-cp39-cp39-win_amd64.whl#sha256={3}">
+<a href="../a/a-b-1.0.tar.gz#sha256={4}"> <a href="../a/a_b-1.0.1.tar.gz#sha256={5}">
+<a href="../a/a_b-11.0-py3-none-any.whl#sha256={6}"> <a href="../a/a_b-1.0.zip">
+"""
+
+
+def test_the_index_is_read_right():
+    """Files of this version alone, and for a Python that the package takes."""
+    digests = [str(i) * 64 for i in range(7)]
+    lock = tool("lock")
+    assert lock.of_version(PAGE.format(*digests), "1.0") == {
+        digests[i] for i in (1, 2, 4)
+    }
+    hashes = lock.hashes(["a_b==1.0", "torch==2"], lambda _: PAGE.format(*digests))
+    assert hashes.count("--hash") == 3 and "torch" not in hashes
+    with pytest.raises(SystemExit, match=r"a_b==3.0: the index has no file"):
+        lock.hashes(["a_b==3.0"], lambda _: PAGE)
+
+
+def test_the_project_gets_its_address(tmp_path):
+    """In a copy: no placeholder is left, and what is derived from the address follows."""
+    copy = tmp_path / "a copy"
+    subprocess.run(["git", "clone", "-q", ROOT, copy], check=True)
+    publish = [sys.executable, copy / "tools/publish.py"]
+    done = subprocess.run([*publish, "Some-One", "the.book"], **SAID)
+    assert done.returncode == 0, done.stderr
+    left = ["git", "grep", "-l", "OWNER/REPO", "--", ".", ":!tools", ":!tests"]
+    assert not subprocess.run(left, cwd=copy, **SAID).stdout
+    address = "https://github.com/Some-One/the.book"
+    citation = yaml.safe_load((copy / "CITATION.cff").read_text())
+    settings = yaml.safe_load((copy / "_config.yml").read_text())
+    about = json.loads((copy / "codemeta.json").read_text())
+    assert citation["repository-code"] == settings["repository"]["url"] == address
+    assert about["codeRepository"] == address
+    assert "until the project is published" not in (copy / "README.md").read_text()
+
+
+@pytest.mark.parametrize("given", [[], ["a"], ["a", "b/c"], ["-a", "b"], ["a", "b c"]])
+def test_an_address_that_is_none_is_refused(given):
+    publish = [sys.executable, ROOT / "tools/publish.py", *given]
+    done = subprocess.run(publish, **SAID)
+    assert done.returncode == 1 and "Expected the owner and the name" in done.stderr

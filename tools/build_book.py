@@ -32,7 +32,7 @@ def main():
     if not INDEX.exists():
         sys.exit(f"Jupyter Book reported success but there is no {INDEX}.")
     write_model(INDEX.parent / "_static")
-    write_whole(INDEX.parent / "404.html", NOT_FOUND.format(address=address()))
+    write_whole(INDEX.parent / "404.html", NOT_FOUND.format(address=address() or "./"))
     for page in sorted(INDEX.parent.rglob("*.html")):
         write_whole(page, finished(page.read_text(encoding="utf-8")))
     print(f"\nThe book is here: {INDEX.as_uri()}")
@@ -78,7 +78,7 @@ NOT_FOUND = """<!DOCTYPE html>
 <body>
 <main>
 <h1>No such page</h1>
-<p>Tokens that follow this link converge to nothing. The book begins at its <a href="{address}">front page</a>,
+<p>Tokens that follow this link converge to nothing. The book begins at its <a href="{address}index.html">front page</a>,
 and has a <a href="{address}search.html">search</a>.</p>
 </main>
 </body>
@@ -87,11 +87,18 @@ and has a <a href="{address}search.html">search</a>.</p>
 
 
 def address():
-    """Where the site will stand: the pages of the repository that _config.yml names."""
+    """Where the site will stand: the pages of the repository that _config.yml names.
+
+    None as long as it names a placeholder: until then nothing leads there.
+    """
     owner, name = re.search(
         r"url: https://github.com/(\S+)/(\S+)", (ROOT / "_config.yml").read_text()
     ).groups()
-    return f"https://{owner.lower()}.github.io/{name}/"
+    published = (owner, name) != ("OWNER", "REPO")
+    return f"https://{owner.lower()}.github.io/{name}/" if published else None
+
+
+LAUNCH = r'<div class="dropdown dropdown-launch-buttons">.*?</ul>\s*</div>'  # elsewhere
 
 
 def card(page):
@@ -108,7 +115,8 @@ def card(page):
         "description": textwrap.shorten(text, 200, placeholder=" ..."),
         "type": "article",
     }
-    words |= {"image": f"{address()}_static/card.png"}
+    if address():
+        words |= {"image": f"{address()}_static/card.png"}
     return "".join(
         f'<meta property="og:{key}" content="{html.escape(value)}">\n'
         for key, value in words.items()
@@ -119,6 +127,8 @@ def finished(page):
     """A page without the theme's faults, with a card for those who share it, and with a content security policy."""
     for fault, mended in MENDED:
         page = re.sub(fault, mended, page)
+    if not address():
+        page = re.sub(LAUNCH, "", page, flags=re.S)
     page = re.sub(
         r'(<script type="application/vnd.jupyter.widget-state\+json">)(.*?)(?=</script>)',
         alive,
