@@ -4,7 +4,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 EXTRAS := torch,book,test,study
 
-.PHONY: help book test lab pdf links bench mutants refresh lint lock proofs publishable clean
+.PHONY: help book test lab pdf links bench mutants refresh lint lock proofs package audit publishable clean
 
 help: ## list the commands
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -16,7 +16,7 @@ test: .venv/installed ## run the suite: notebooks under strict nbval, properties
 	$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadfile # a notebook is one file: its cells stay together
 
 lab: .venv/installed ## open JupyterLab on the notebooks
-	$(BIN)/python -m jupyterlab --notebook-dir=. --LabApp.default_url=/lab/tree/notebooks
+	$(BIN)/python -m jupyterlab --notebook-dir=. --LabApp.default_url=/lab/tree/notebooks $(LAB)
 
 pdf: .venv/installed ## print the whole book, with Chromium
 	$(BIN)/python tools/print_book.py
@@ -47,6 +47,15 @@ lock: .venv/installed ## write requirements.lock and its hashes anew, from the n
 proofs: ## check the formal proofs, by Debian's coq and libcoq-mathcomp-analysis
 	$(MAKE) -C proofs
 	$(PYTHON) tools/formal.py
+
+package: ## wheel and sdist, tried in an empty environment, into dist/
+	$(PYTHON) tools/package.py
+
+audit: ## what is known against the versions in the lock, and a list of parts, _build/sbom.json
+	$(PYTHON) -m venv --clear _build/audit
+	_build/audit/bin/python -m pip install -q pip-audit cyclonedx-bom
+	_build/audit/bin/cyclonedx-py requirements requirements.lock -o _build/sbom.json
+	_build/audit/bin/pip-audit --no-deps --disable-pip -r requirements.lock
 
 publishable: .venv/installed ## OWNER=... REPO=...: the address of the repository, wherever it belongs
 	$(BIN)/python tools/publish.py $(OWNER) $(REPO)
