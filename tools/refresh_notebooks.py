@@ -114,7 +114,8 @@ def cover():
 
     Z = np.random.default_rng(11).normal(size=(60, 2)) * [1.6, 1]
     with plt.rc_context(figures.STYLE):
-        figures.flow.__wrapped__(simulate(Z, alpha=0.3, layers=60))
+        _, ax = plt.subplots(figsize=(7.5, 4.2))
+        figures.flow(ax, simulate(Z, alpha=0.3, layers=60))
         picture = io.StringIO()
         plt.savefig(
             picture,

@@ -1,0 +1,28 @@
+"""The book's figures: what is drawn is computed by the rest of the package.
+
+`canvas` is the sheet, `plane`, `hull`, `stars` and others are drawn on it; `lines` and
+`dots` are against numbers, `table` is for the page; the rest is special to a chapter.
+"""
+
+# ruff: noqa: F401
+from hmlib.figures.ch1 import architectures, attention_rule, forest
+from hmlib.figures.ch2 import configurations, flow
+from hmlib.figures.ch3 import basins, ends, leaders_by_alpha, polytopes, snapshots
+from hmlib.figures.charts import dots, extremes, lines, quartiles
+from hmlib.figures.draw import (
+    arrows,
+    circles,
+    discs,
+    half_space,
+    hull,
+    levels,
+    marks,
+    names,
+    plane,
+    stars,
+    tokens,
+    trails,
+)
+from hmlib.figures.rest import *  # noqa: F403
+from hmlib.figures.style import BLUE, GREEN, INK, ORANGE, RED, SKY, STYLE, canvas, plt
+from hmlib.figures.tables import table

@@ -1,0 +1,54 @@
+"""Figures of chapter 2: clouds on their way, and where they end."""
+
+import numpy as np
+
+from hmlib import attention, dynamics
+from hmlib.figures import draw
+from hmlib.figures.style import BLUE, COLOURS, INK, ORANGE, canvas
+from hmlib.shapes import Cloud, Number
+
+
+def flow(ax, path: dynamics.Trajectory):
+    """The trails of all tokens to the leaders (stars) and the hull of these."""
+    first, last = path.tokens[0], path.tokens[-1]
+    leads = np.isin(np.arange(len(first)), path.leaders(path.layers))
+    ax.axis("off")
+    ax.set_aspect("equal")
+    draw.hull(ax, last[leads], ec=BLUE)
+    draw.trails(ax, path.tokens, lw=0.9)
+    draw.marks(ax, first[~leads], "o", color=BLUE, ms=5)
+    draw.marks(ax, first[leads], "o", mfc="none", mec=ORANGE, ms=6)
+    draw.stars(ax, last[leads], size=18)
+
+
+def configurations(clouds: dict[str, Cloud], alpha: Number, layers: list[int]):
+    """Rows of clouds through some layers: who follows whom, trails, and K at the end."""
+    shape = len(clouds), len(layers)
+    with canvas(*shape, size=(7.5, 1.62 * len(clouds)), squeeze=False) as axes:
+        for row, (name, Z) in zip(axes, clouds.items(), strict=True):
+            path = dynamics.simulate(Z, alpha, layers[-1])
+            for ax, k in zip(row, layers, strict=True):
+                draw.trails(ax, path.tokens[: k + 1], color=INK, lw=0.4)
+                _followed(ax, path.tokens[k], path.attention_sets(k))
+                ax.set(xlim=(-1.25, 1.25), ylim=(-1.25, 1.25), aspect="equal")
+                ax.set(xticks=[], yticks=[])
+                ax.set_title(f"$k = {k}$" if row is axes[0] else "", fontsize=9)
+                ax.spines[:].set_visible(False)
+            K = path.tokens[-1][path.leaders(layers[-1])]
+            draw.hull(row[-1], K, ec=INK, lw=0.6)
+            row[0].text(-1.45, 0, name, rotation=90, va="center", ha="center", size=9)
+
+
+def _followed(ax, Z, C):
+    """Tokens in the colour of whom they follow: who is followed has one of its own."""
+    alone, others = attention.alone(C), C & ~np.eye(len(C), dtype=bool)
+    followed = np.flatnonzero(others.any(0) | alone)
+    colour = dict(zip(followed, COLOURS * 4, strict=False))
+    for i, z in enumerate(Z):
+        if alone[i]:
+            draw.marks(ax, z, "*", color=colour[i], ms=11, mec=INK, mew=0.6, zorder=4)
+            continue
+        first, *more = (colour[j] for j in np.flatnonzero(others[i]))
+        rim = {"mec": colour.get(i, INK), "mew": 1.6 if i in colour else 0.5}
+        halves = {"fillstyle": "left", "markerfacecoloralt": more[0]} if more else {}
+        draw.marks(ax, z, "o", ms=5.5, zorder=3, mfc=first, **rim, **halves)

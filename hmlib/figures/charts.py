@@ -1,0 +1,127 @@
+"""Lines with bands, and rows of dots: whatever is drawn against a number."""
+
+import numpy as np
+
+from hmlib.figures.style import INK, SERIES, canvas, plt
+
+
+def lines(
+    panels: dict, xlabel="", ylabel="", log="", ticks=None, size=(7.5, 3.4), share=False
+):
+    """Lines with bands, {title: {label: (x, values)}}, a panel for each title.
+
+    Values are numbers; of three for each x the middle one is drawn, with a band between
+    the others. An x of None draws them across the panel, values of None a line down it.
+    Each label has a colour and a marker, which all lines of a list share. A third entry
+    of a line is its style, as in `plt.plot`, "o-" if there is none: "o" is the label's
+    marker, hollow where it is not joined; "k--" is dashed, in the colour of the text.
+
+    log    "x", "y" or "xy" for logarithmic axes; a list has one for each panel
+    ticks  where the x-axis has marks, or {where: the number there}
+    share  whether the panels have their y-axis in common, with a grid
+    """
+    logs = [log] * len(panels) if isinstance(log, str) else log
+    shown = {}  # a legend stands in the last panel of those with the same labels
+    with canvas(1, len(panels), size, sharey=share, squeeze=False) as axes:
+        for ax, log, (title, series) in zip(axes[0], logs, panels.items(), strict=True):
+            ax.set_title(title, fontsize=10)
+            ax.set(xlabel=xlabel, ylabel=ylabel if ax is axes[0, 0] else "")
+            ax.set(**{f"{axis}scale": "log" for axis in log})
+            looks = iter(SERIES)
+            for label, entry in series.items():
+                several = entry if isinstance(entry, list) else [entry]
+                black = "k" in "".join(several[0][2:])
+                look = (INK, "o") if black else next(looks)
+                for line in several:
+                    _line(ax, *line, look=look, label=label)
+                    label = ""
+            if ticks is not None:
+                where = ticks if isinstance(ticks, dict) else {t: t for t in ticks}
+                ax.set_xticks([*where], [f"{number:g}" for number in where.values()])
+                ax.minorticks_off()
+            low, high = ax.get_ylim()
+            if "y" in log and high < 1e4 * low:
+                ax.yaxis.set_major_locator(plt.LogLocator(subs=(1, 2, 5)))
+                ax.yaxis.set_major_formatter("{x:g}")
+                ax.yaxis.minorticks_off()
+            if share:
+                ax.grid(axis="y", lw=0.3)
+            shown[tuple(series)] = ax
+        for ax in shown.values():
+            if ax.get_legend_handles_labels()[0]:
+                ax.legend(facecolor="white", edgecolor="none", fontsize=8)
+
+
+def _line(ax, x, values, style="o-", *, look, label):
+    """One of the lines, with its band."""
+    colour, marker = look
+    dash = style.lstrip("kox.")
+    if values is None:
+        ax.axvline(x, ls=dash, color=colour, lw=1.5, label=label)
+        return
+    values = np.asarray(values, float)
+    if x is None:
+        ax.axhspan(values.min(), values.max(), color=colour, alpha=0.15, lw=0)
+        ax.axhline(values.mean(), ls=dash, color=colour, lw=1, label=label)
+        return
+    order = np.argsort(x, kind="stable")
+    x, values = np.asarray(x, float)[order], values[order]
+    low, middle, high = np.sort(values, 1).T if values.ndim == 2 else [values] * 3
+    if dash:
+        ax.fill_between(x, low, high, color=colour, alpha=0.2, lw=0)
+    else:
+        ax.vlines(x, low, high, color=colour, lw=1)
+    look = {"color": colour, "ms": 5, "lw": 1.1, "mfc": colour if dash else "none"}
+    style = style.replace("k", "").replace("o", marker)
+    ax.plot(x, middle, style, label=label, **look)
+
+
+def dots(panels: dict, xlabel="", reference: dict | None = None):
+    """Numbers in rows, {title: {row: {series: values}}}, and a bar at the mean of each.
+
+    reference  {title: where a dotted line goes down the panel}
+    """
+    rows = list(dict.fromkeys(row for panel in panels.values() for row in panel))
+    size = 7.5, 0.33 * len(rows) + 1.1
+    with canvas(1, len(panels), size, sharey=True, squeeze=False) as axes:
+        for ax, (title, panel) in zip(axes[0], panels.items(), strict=True):
+            names = dict.fromkeys(name for row in panel.values() for name in row)
+            for name, (colour, marker) in zip(names, SERIES, strict=False):
+                hollow = {
+                    "marker": marker,
+                    "color": colour,
+                    "mfc": "none",
+                    "ls": "none",
+                }
+                ax.plot([], [], label=name, **hollow)
+                for row, values in panel.items():
+                    x, y = np.atleast_1d(values.get(name, [])), -rows.index(row)
+                    if len(x):
+                        ax.vlines(x.mean(), y - 0.3, y + 0.3, color=colour, lw=1.6)
+                        ax.plot(x, np.full(len(x), y), ms=5, **hollow)
+            if reference is not None:
+                ax.axvline(reference[title], color=INK, ls=":", lw=1)
+            ax.set(xlabel=xlabel, title=title)
+            ax.grid(axis="x", lw=0.3)
+            if len(names) > 1:
+                ax.legend(frameon=False, fontsize=8)
+        axes[0, 0].set_yticks(-np.arange(len(rows)), rows)
+
+
+def quartiles(rows) -> np.ndarray:
+    """The lower quartile, the median and the upper quartile of each row.
+
+    >>> quartiles([[1, 2, 3, 4, 5]])
+    array([[2., 3., 4.]])
+    """
+    return np.quantile(rows, [0.25, 0.5, 0.75], axis=1).T
+
+
+def extremes(rows) -> np.ndarray:
+    """The least, the mean and the largest of each row.
+
+    >>> extremes([[0, 1, 5]])
+    array([[0., 2., 5.]])
+    """
+    rows = np.asarray(rows, float)
+    return np.stack([rows.min(1), rows.mean(1), rows.max(1)], 1)

@@ -1,0 +1,49 @@
+"""The book's style, and the sheet that figures are drawn on.
+
+Colours are those of Okabe and Ito, and never the only mark of a difference.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from hmlib import inputs
+
+with inputs.extra("book"):
+    import matplotlib.pyplot as plt
+
+INK, ORANGE, SKY, GREEN = "#333333", "#E69F00", "#56B4E9", "#009E73"
+BLUE, RED, PURPLE, YELLOW = "#0072B2", "#D55E00", "#CC79A7", "#F0E442"
+COLOURS = [SKY, ORANGE, GREEN, RED, BLUE, PURPLE, YELLOW, "#999999"]
+LIGHT = [SKY, ORANGE, GREEN, YELLOW, PURPLE, BLUE]  # with text on them
+# The colours and markers of series, in order.
+SERIES = [(BLUE, "o"), (ORANGE, "s"), (GREEN, "D"), (RED, "^"), (INK, "x"), (SKY, "v")]
+STYLE = {
+    "font.size": 10,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.edgecolor": INK,
+    "text.color": INK,
+    "figure.facecolor": "none",
+    "axes.facecolor": "none",
+    "savefig.facecolor": "none",
+    "svg.hashsalt": "hmlib",
+}
+
+
+@contextmanager
+def canvas(
+    rows: int = 1, columns: int = 1, size=(7.5, 3.9), **options
+) -> Iterator[plt.Axes]:
+    """Axes in the book's style to draw on: one, or an array of them; shown at the end.
+
+    with canvas(size=(4, 4)) as ax:
+        plane(ax, Z)
+        stars(ax, Z)
+
+    options  what plt.subplots takes, sharey=True for instance
+    """
+    with plt.rc_context(STYLE):
+        _, axes = plt.subplots(rows, columns, figsize=size, **options)
+        yield axes
+        plt.tight_layout()
+        plt.show()
