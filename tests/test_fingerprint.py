@@ -218,7 +218,7 @@ def test_this_project(tmp_path):
         ),
         ("hmlib/data/stopwords_plain.txt", "\n", "\nfilm\n", (False, True, False)),
         ("results/variations.json", "{", "{ ", (False, False, True)),
-        ("hmlib/live.css", "{", "{ ", (False, False, False)),
+        ("hmlib/live/live.css", "{", "{ ", (False, False, False)),
     ):
         text = (tmp_path / file).read_text()
         assert old in text

@@ -8,6 +8,7 @@
 from hmlib.figures.ch1 import architectures, attention_rule, forest
 from hmlib.figures.ch2 import configurations, flow
 from hmlib.figures.ch3 import basins, ends, leaders_by_alpha, polytopes, snapshots
+from hmlib.figures.ch5 import stages, territories, token_moves
 from hmlib.figures.charts import dots, extremes, lines, quartiles
 from hmlib.figures.draw import (
     arrows,
@@ -23,6 +24,19 @@ from hmlib.figures.draw import (
     tokens,
     trails,
 )
-from hmlib.figures.rest import *  # noqa: F403
+from hmlib.figures.rest import (
+    along_and_across,
+    animation,
+    bands,
+    evolution,
+    gallery,
+    growth,
+    leader_words,
+    protocol,
+    temperatures,
+    training,
+    verdict,
+)
+from hmlib.figures.speed import speed
 from hmlib.figures.style import BLUE, GREEN, INK, ORANGE, RED, SKY, STYLE, canvas, plt
 from hmlib.figures.tables import table

@@ -4,7 +4,6 @@ from functools import wraps
 
 import numpy as np
 
-from hmlib import attention
 from hmlib.figures.style import BLUE, GREEN, INK, ORANGE, RED, SKY, STYLE, plt
 
 
@@ -19,11 +18,6 @@ def styled(draw):
             plt.show()
 
     return figure
-
-
-def _arrow(ax, start, end, colour, lw=1.3):
-    shape = {"arrowstyle": "-|>", "color": colour, "lw": lw, "shrinkA": 4, "shrinkB": 5}
-    ax.annotate("", end, start, arrowprops=shape)
 
 
 @styled
@@ -96,45 +90,6 @@ def protocol(runs, paper):
     axes[0].set(xlabel="epoch", title="training loss")
     axes[1].set(xlabel="epoch", title="test accuracy")
     axes[0].legend(frameon=False, fontsize=8)
-
-
-@styled
-def dots(panels, xlabel, reference=None):
-    """Numbers in rows, {title: {row: {series: values}}}: each value a mark, the mean of a series a line through its marks."""
-    rows = list(dict.fromkeys(row for panel in panels.values() for row in panel))
-    _, axes = plt.subplots(
-        1,
-        len(panels),
-        figsize=(7.5, 0.33 * len(rows) + 1.1),
-        sharey=True,
-        squeeze=False,
-    )
-    for ax, (title, panel) in zip(axes[0], panels.items(), strict=True):
-        series = list(dict.fromkeys(name for row in panel.values() for name in row))
-        for name, colour, marker in zip(
-            series, (BLUE, ORANGE, GREEN, RED, INK), "oDs^x", strict=False
-        ):
-            for row, values in panel.items():
-                if name in values:
-                    x, y = np.atleast_1d(values[name]), -rows.index(row)
-                    ax.plot([x.mean()] * 2, [y - 0.3, y + 0.3], color=colour, lw=1.6)
-                    ax.plot(
-                        x,
-                        np.full(len(x), y),
-                        marker,
-                        color=colour,
-                        mfc="none",
-                        ms=5,
-                        ls="none",
-                    )
-            ax.plot([], [], marker, color=colour, mfc="none", label=name)
-        if reference is not None:
-            ax.axvline(reference[title], color=INK, ls=":", lw=1)
-        ax.set(xlabel=xlabel, title=title)
-        ax.grid(axis="x", lw=0.3)
-        if len(series) > 1:
-            ax.legend(frameon=False, fontsize=8)
-    axes[0][0].set_yticks(-np.arange(len(rows)), rows)
 
 
 @styled
@@ -322,127 +277,6 @@ def animation(explanation, model, frames=4):
 
 
 @styled
-def token_moves(panels):
-    """One layer, {title: (before, after)}: an arrow from each token (circle) to where it goes (diamond)."""
-    _, axes = plt.subplots(1, len(panels), figsize=(7.5, 2.9))
-    for ax, (title, (before, after)) in zip(axes, panels.items(), strict=True):
-        before, after = np.asarray(before, float), np.asarray(after, float)
-        _plane(ax, np.vstack([before, after]), margin=0.1)
-        for x, y in zip(before, after, strict=True):
-            _arrow(ax, x, y, INK, lw=0.8)
-        ax.plot(*after.T, "D", color=ORANGE, mec=INK, ms=9)
-        ax.plot(*before.T, "o", color=BLUE, mec=INK, ms=5)
-        ax.set_title(title, fontsize=10)
-
-
-@styled
-def stages(panels, columns=3):
-    """The tokens of some sequences at some stages, {title: [tokens of each]}: a colour and a marker for each sequence."""
-    rows = -(-len(panels) // columns)
-    _, axes = plt.subplots(rows, columns, figsize=(7.5, 2.5 * rows), squeeze=False)
-    for ax in axes.flat[len(panels) :]:
-        ax.axis("off")
-    for ax, (title, sequences) in zip(axes.flat, panels.items(), strict=False):
-        for k, (X, colour, marker) in enumerate(
-            zip(sequences, (BLUE, ORANGE, GREEN, RED), "osD^", strict=False)
-        ):
-            X = np.asarray(X, float)
-            ax.plot(
-                X[:, 0],
-                X[:, 1],
-                marker,
-                color=colour,
-                mfc="none",
-                mew=1.8,
-                ms=12 - 3 * k,
-            )
-        ax.margins(0.15)
-        if np.ptp(ax.dataLim.intervaly) < 1e-9:
-            ax.set_ylim(-0.5, 0.5)
-        ax.tick_params(labelsize=7)
-        ax.set_title(title, fontsize=10)
-
-
-@styled
-def block_counts(counts, d):
-    """Blocks and nonzero parameters against N, {family: {N: (blocks, nonzero)}}, with the bounds (dashed)."""
-    _, axes = plt.subplots(1, 2, figsize=(7.5, 3.2))
-    for (name, found), colour, marker in zip(
-        counts.items(), (BLUE, ORANGE, GREEN, RED), "osD^", strict=False
-    ):
-        for ax, values in zip(axes, zip(*found.values(), strict=True), strict=True):
-            ax.loglog(
-                list(found), values, marker + "-", color=colour, ms=5, lw=1, label=name
-            )
-    N = np.array(sorted({n for found in counts.values() for n in found}))
-    for ax, bound, title in (
-        (axes[0], 2 * N - 1, "blocks"),
-        (axes[1], 3 * d + 21 * N, "nonzero parameters"),
-    ):
-        ax.loglog(N, bound, "--", color=INK, label="bound")
-        ax.set(xlabel="sequences $N$", title=title)
-        ax.set_xticks(N, N)
-        ax.minorticks_off()
-    axes[0].legend(frameon=False, fontsize=8)
-
-
-@styled
-def territories(x, y, found, given):
-    """The class, 0 or 1, of a sequence with one token at (x, y): coloured, with what was given, {class: tokens}."""
-    _, ax = plt.subplots(figsize=(5, 4.2))
-    ax.contourf(x, y, found, [-1, 0.5, 2], colors=[SKY, ORANGE], alpha=0.35)
-    ax.contour(x, y, found, [0.5], colors=[INK], linewidths=0.8)
-    for (k, X), colour, marker in zip(given.items(), (BLUE, RED), "os", strict=True):
-        ax.plot(
-            *np.asarray(X, float).T,
-            marker,
-            color=colour,
-            mec=INK,
-            ms=8,
-            label=f"given, class {k}",
-        )
-    ax.legend(frameon=False, fontsize=8, loc="upper left", bbox_to_anchor=(1, 1))
-    ax.set_aspect("equal")
-
-
-@styled
-def against_bound(x, found, xlabel, ylabel, bound=None, upto=None):
-    """What was found against x (both on logarithmic axes), with a bound (dashed) or up to where it is safe (dotted)."""
-    _, ax = plt.subplots(figsize=(5.6, 3.2))
-    ax.loglog(x, found, "o-", color=BLUE, label="found")
-    if bound is not None:
-        ax.loglog(x, bound, "--", color=INK, label="bound")
-    if upto is not None:
-        ax.axvline(upto, color=ORANGE, ls=":", lw=2, label="safe up to here")
-    ax.set(xlabel=xlabel, ylabel=ylabel)
-    ax.legend(frameon=False)
-
-
-@styled
-def intervals(panels, xlabel, yscale="linear", ticks=None):
-    """Numbers with intervals, {title: {label: (x, [[value, low, high], ...])}}; a label with a * is a dashed line.
-
-    With ticks, x counts them from 0.
-    """
-    _, axes = plt.subplots(1, len(panels), figsize=(7.5, 3.4), squeeze=False)
-    for ax, (title, lines) in zip(axes[0], panels.items(), strict=True):
-        for (label, (x, rows)), colour, marker in zip(
-            lines.items(), (BLUE, ORANGE, GREEN, RED, INK, SKY), "osD^xv", strict=False
-        ):
-            value, low, high = np.transpose(rows)
-            if label.startswith("*"):
-                ax.plot(x, value, "--", color=INK, lw=1, label=label[1:])
-                continue
-            ax.fill_between(x, low, high, color=colour, alpha=0.2, lw=0)
-            ax.plot(x, value, marker + "-", color=colour, ms=5, lw=1.2, label=label)
-        ax.set(xlabel=xlabel, yscale=yscale)
-        ax.set_title(title, fontsize=10)
-        if ticks is not None:
-            ax.set_xticks(range(len(ticks)), [f"{tick:g}" for tick in ticks])
-    axes[0][-1].legend(frameon=False, fontsize=8)
-
-
-@styled
 def growth(panels, xlabel="number of tokens $n$"):
     """Means with 95 % bands on log axes, {title: {label: (x, bands (len(x), 3), exact)}}; exact (x, y) is drawn as a line."""
     _, axes = plt.subplots(
@@ -470,44 +304,6 @@ def growth(panels, xlabel="number of tokens $n$"):
         ax.set(xscale="log", yscale="log", xlabel=xlabel, title=title)
         ax.grid(axis="y", lw=0.3)
     axes[0][0].legend(frameon=False, fontsize=8)
-
-
-@styled
-def speed(layers):
-    """Seconds of one layer against n, log-log, a panel for each d: rows {"d", "n", "seconds": {way: s}}."""
-    marks = {
-        "loop": (INK, "x"),
-        "dense": (SKY, "s"),
-        "sdpa": (GREEN, "D"),
-        "ours": (ORANGE, "*"),
-        "memory": (BLUE, "."),
-    }
-    names = {
-        "dense": "dense numpy",
-        "sdpa": "torch, fused",
-        "memory": "one pass over the memory",
-    }
-    _, axes = plt.subplots(1, 2, figsize=(7.5, 3.8), sharey=True)
-    for ax, d in zip(axes, (2, 3), strict=True):
-        for way, (colour, marker) in marks.items():
-            at = [
-                (row["n"], row["seconds"][way])
-                for row in layers
-                if row["d"] == d and way in row["seconds"]
-            ]
-            ax.loglog(
-                *zip(*at, strict=True),
-                marker + "-",
-                color=colour,
-                ms=6,
-                label=names.get(way, way),
-            )
-        ax.axvline(attention.TILE, color=INK, ls=":", lw=0.9)
-        ax.set(xlabel="tokens $n$", title=f"$d = {d}$")
-    axes[0].set(
-        ylabel="seconds for one layer", ylim=(None, 3000 * axes[0].get_ylim()[1])
-    )
-    axes[0].legend(frameon=False, fontsize=8, loc="upper left")
 
 
 def _review(ax, e, k, v, b, Z=None):
