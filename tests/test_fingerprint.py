@@ -203,7 +203,12 @@ def test_this_project(tmp_path):
             "@staticmethod\ndef choose(",
             (True, False, False),
         ),
-        ("hmlib/figures/draw.py", "\nimport ", "\nX = 1\nimport ", (False, False, False)),
+        (
+            "hmlib/figures/draw.py",
+            "\nimport ",
+            "\nX = 1\nimport ",
+            (False, False, False),
+        ),
         (
             "studies/sentiment.py",
             "def write(",

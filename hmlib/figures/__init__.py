@@ -14,7 +14,7 @@ from hmlib.figures.draw import (
     arrows,
     circles,
     discs,
-    half_space,
+    half_plane,
     hull,
     levels,
     marks,

@@ -58,7 +58,7 @@ def attention_rule(
     C = attention.attention_sets(Z, A)[i]
     H = geometry.half_space(Z[i], A)
     draw.plane(ax, Z)
-    draw.half_space(ax, H)
+    draw.half_plane(ax, H)
     if H.normal.any():  # a token at 0 looks nowhere
         along = H.normal / np.linalg.norm(H.normal)
         across = np.array([-along[1], along[0]])

@@ -16,7 +16,7 @@ def polytopes(panels: dict[str, Cloud]):
             exposed = attention.alone(C)
             draw.plane(ax, V, margin=0.14)
             for v, followed in zip(V[~exposed], C[~exposed], strict=True):
-                draw.half_space(ax, geometry.half_space(v), RED)
+                draw.half_plane(ax, geometry.half_space(v), RED)
                 draw.arrows(ax, v, V[followed][0], RED, width=1.3)
             draw.hull(ax, V, "none", 1, ec=INK, ls="--")
             draw.hull(ax, V[exposed])

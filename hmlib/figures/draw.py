@@ -88,7 +88,7 @@ def discs(ax, centres: Cloud, radius: float, colour=GREEN):
         ax.plot(*rim, "--", color=colour, lw=1)
 
 
-def half_space(ax, H: HalfSpace, colour=SKY):
+def half_plane(ax, H: HalfSpace, colour=SKY):
     """Shade { x : <normal, x> >= offset } in the window, and draw its boundary."""
     x, y, side = over_window(ax, lambda X: X @ np.asarray(H.normal, float) - H.offset)
     if (side > 0).any():
