@@ -10,8 +10,9 @@ from itertools import chain
 
 from hmlib.attention import alone, attention_sets, follow, roots
 from hmlib.dynamics import Trajectory, simulate, step
-from hmlib.exact import ExactTransformer, classify_exactly, interpolate_exactly
+from hmlib.exact import ExactTransformer, classify_exactly
 from hmlib.geometry import cluster_points, half_space, project
+from hmlib.interpolation import interpolate_exactly
 from hmlib.limits import Limit, leaders, limit, limit_polytope
 
 LATER = {

@@ -1,0 +1,170 @@
+"""Exact interpolation: weights, written down, that take given sets of tokens to others.
+
+Sequences are separated as in `exact`. Then tokens that stand alone, the leaders, go to a
+circle so wide that all others follow them, and from there to their targets.
+"""
+
+from dataclasses import replace
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+
+from hmlib.exact import ExactTransformer, Script, different, read_sequences
+from hmlib.separation import Verdict, power, separate
+from hmlib.shapes import Cloud, Number
+
+
+class Alone(NamedTuple):
+    """A token, and how far the next one is that is not in its place."""
+
+    gap: Number
+    place: Number
+
+
+class Ray(NamedTuple):
+    """A direction, and the least distance along it that tells a point from others."""
+
+    width: Number
+    f: tuple
+
+
+def interpolate_exactly(inputs: list[Cloud], outputs: list[Cloud]) -> ExactTransformer:
+    """A transformer that takes each of N sets of tokens to its output.
+
+    It has at most 2 M + N blocks for M tokens in all outputs.
+
+    >>> a, b, c = [0.0, 1.0], [1.0, 0.5], [2.0, 0.0]
+    >>> machine = interpolate_exactly([[a, b], [a, b, c]], [[[5, 5]], [[0, 0], [1, 3]]])
+    >>> np.unique(machine.transform([c, a, b]).round(6) + 0.0, axis=0).tolist()
+    [[0.0, 0.0], [1.0, 3.0]]
+
+    inputs   N arrays (n, d), d >= 2, of floats or Fractions
+    outputs  N arrays (m, d), each with at most as many tokens as its input; equal tokens
+             count once, in both
+    `.error` is the largest deviation of a coordinate on what was given, 0 for Fractions.
+    """
+    X, Y = read_sequences(input=inputs, output=outputs)
+    if len(X) != len(Y):
+        given = f"{len(X)} inputs and {len(Y)} outputs"
+        raise ValueError(f"there are {given}: expected as many of both.")
+    sets = [frozenset(map(tuple, y)) for y in Y]
+    for i, (x, y) in enumerate(zip(X, sets, strict=True)):
+        if len(set(map(tuple, x))) < len(y):
+            raise ValueError(
+                f"input {i} has {len(set(map(tuple, x)))} distinct tokens and output {i} "
+                f"has {len(y)}: a token cannot become two; expected at most as many in "
+                "the output."
+            )
+    kept = different(X, sets, "set", "input", "output")
+    targets = [np.array([*dict.fromkeys(map(tuple, Y[i]))]) for i in kept]
+    goal = _leaders_alone([len(y) for y in targets])
+    line = separate([X[i] for i in kept], "set", goal)
+    leaders = [
+        (token.place, target)
+        for tokens, ends in zip(_alone(line.P), targets, strict=True)
+        for token, target in zip(tokens, ends, strict=False)
+    ]
+    radius = 8 / power(max([line.P.max(), *(abs(y).max() for y in targets)]))
+    script = Script(line)
+    script.add("reset", [(1, 0, script.plane[0])])
+    points = _to_the_circle(script, line.P, [place for place, _ in leaders], radius)
+    _to_the_targets(script, points, [target for _, target in leaders], radius)
+    machine = ExactTransformer(script.blocks)
+    return replace(machine, error=_largest_error(machine, X, Y))
+
+
+def _alone(P):
+    """For each sequence its tokens, the loneliest first."""
+    stands = sorted({(place, i) for i, row in enumerate(P) for place in row})
+    gaps = [P.max(), *(b - a for (a, _), (b, _) in pairwise(stands)), P.max()]
+    alone = [[] for _ in P]
+    for (place, i), (left, right) in zip(stands, pairwise(gaps), strict=True):
+        alone[i].append(Alone(min(left, right), place))
+    return [sorted(tokens, reverse=True) for tokens in alone]
+
+
+def _leaders_alone(counts):
+    """The goal: in each sequence, so many tokens are alone. Those moved alike are a group.
+
+    A direction may put two tokens in one place: then there are too few, and the gap is 0.
+    """
+
+    def judge(line, least):
+        P = line.P
+        last = [  # of the leaders of each sequence
+            row[n - 1] if n <= len(row) else Alone(0, row[0].place)
+            for row, n in zip(_alone(P), counts, strict=True)
+        ]
+        i = min(range(len(P)), key=lambda i: last[i].gap)
+        groups = np.unique(line.shifts, return_inverse=True)[1]
+        if last[i].gap > 64 * least * P.max() or len(P) == 1:
+            return Verdict(groups, last[i].gap / P.max(), [])
+        away = line.distances(last[i].place)
+        j = min((j for j in range(len(P)) if j != i), key=away.item)
+        taken = {(place, g) for row, g in zip(P, groups, strict=True) for place in row}
+        clash = line.exact and len(taken) > len({place for place, _ in taken})
+        return Verdict(groups, -1 if clash else last[i].gap / P.max(), [i, j])
+
+    return judge
+
+
+def _to_the_circle(script, P, places, radius):
+    """Select leaders, each to its own point, farther out than all that stays behind.
+
+    There they stay, and everybody else goes to one of them.
+    """
+    taken, points, axis = set(P.flat), [], script.plane[0]
+    for k, place in enumerate(places):
+        u = script.number(7) * (k + 1) / (10 * len(places))
+        x, y = radius * (1 - u * u) / (1 + u * u), 2 * radius * u / (1 + u * u)
+        points.append(script.array([x, y]) @ script.plane)
+        taken.remove(place)
+        gap = min([abs(other - place) for other in taken] + [place])
+        _bump(script, "select", axis, place, gap, points[-1] - place * axis)
+        taken.add(x)
+    Q = K = script.plane
+    into = replace(script.blocks[-1], Q=Q, K=K, V=Q.T @ K, rho=script.number(0))
+    script.blocks[-1] = into
+    return np.array(points)
+
+
+def _to_the_targets(script, points, targets, radius):
+    """Move leaders to targets, in directions that tell them from all other points."""
+    rng = np.random.default_rng(1)
+    for k, target in enumerate(targets):
+        others, best = points[(points != points[k]).any(1)], Ray(0, ())
+        while not best.width:
+            for f in script.array(rng.integers(-64, 65, (16, len(target)))):
+                width = min(abs((others - points[k]) @ f), default=radius)
+                best = max(best, Ray(width / (1 + abs(f).sum()), tuple(f)))
+        f = script.array(best.f)
+        gap = best.width * (1 + abs(f).sum())
+        _bump(script, "move", f, points[k] @ f, gap, target - points[k])
+        points[k] = target
+
+
+def _bump(script, stage, f, centre, gap, displacement):
+    """Move what is within gap / 4 of <f, x> = centre, and nothing gap / 4 from others."""
+    script.read = f, 0
+    edges = [2 * (4 * centre + k * gap) / (4 * gap) for k in (-3, -1, 1, 3)]
+    signs = zip(edges, (1, -1, -1, 1), strict=True)
+    script.add(stage, [(2 / gap, -edge, s * displacement) for edge, s in signs], eta=1)
+
+
+def _largest_error(machine, X, Y):
+    """The largest error of a coordinate; refused where rounding has led tokens astray."""
+    worst, exact = 0, X[0].dtype == object
+    for i, (x, y) in enumerate(zip(X, Y, strict=True)):
+        away = abs(machine.transform(x)[:, None] - y).max(-1)
+        error = max(away.min(1).max(), away.min(0).max())
+        if not error <= (0 if exact else 1e-6 * max(1, abs(y).max())):
+            near = [abs(other[:, None] - x).max(-1).min(1).max() for other in X]
+            rest = [j for j in range(len(X)) if j != i]
+            raise ValueError(
+                f"input {i} misses its output by {float(error):.1g}, in float64: inputs "
+                f"{i} and {min(rest, key=near.__getitem__, default=i)} are too near, or "
+                "there are too many. Pass Fractions, which are exact, or part them."
+            )
+        worst = max(worst, error)
+    return worst
