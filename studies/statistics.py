@@ -4,33 +4,15 @@ real reviews. Every function of the first part is a task; clouds come from seeds
 import numpy as np
 import torch
 from safetensors.numpy import load_file
-from scipy import optimize, spatial, special, stats
+from scipy import stats
 
 from benchmarks.provenance import ROOT
 from benchmarks.provenance import write as write_json
-from hmlib import follow, limit, simulate
+from hmlib import limit
+from hmlib.counting import LAWS, by_layer, expected, vertices
 from hmlib.reviews import SHA256, load_published
-from studies import variations
 from studies.graph import Task, about, rounded
 from studies.texts import encoded
-
-LAWS = {  # n points; all but the cube's are the same in every direction
-    "Gaussian": lambda rng, n, d: rng.normal(size=(n, d)),
-    "ball": lambda rng, n, d: (
-        _direction(rng, n, d) * rng.uniform(size=(n, 1)) ** (1 / d)
-    ),
-    "cube": lambda rng, n, d: rng.uniform(-1, 1, size=(n, d)),
-    "Student 3": lambda rng, n, d: (
-        rng.normal(size=(n, d)) / np.sqrt(rng.chisquare(3, size=(n, 1)) / 3)
-    ),
-    "Cauchy": lambda rng, n, d: rng.normal(size=(n, d)) / abs(rng.normal(size=(n, 1))),
-}
-TAILS = {"Student 3": 3, "Cauchy": 1}  # degrees of freedom
-
-
-def _direction(rng, n, d):
-    x = rng.normal(size=(n, d))
-    return x / np.linalg.norm(x, axis=1, keepdims=True)
 
 
 def _rng(seed, law, n, d):
@@ -95,56 +77,6 @@ def _counted(alpha, found, hulls, n):
     }
 
 
-def vertices(Z):
-    """The indices of the vertices of the hull, or None where there are too many faces to list."""
-    n, d = Z.shape
-    if d == 1:
-        return np.unique([Z.argmin(), Z.argmax()])
-    if n <= d + 1:  # a simplex
-        return np.arange(n)
-    return spatial.ConvexHull(Z).vertices if d <= 3 or (d == 4 and n <= 1000) else None
-
-
-def expected(law, n, d):
-    """E |L_0| = n E[ P( <x, Z> < |x|^2 )^(n - 1) ] over x, the expected number of leaders at layer 0.
-
-    In the isotropic laws the probability is that of one coordinate to stay below |x|. None for the cube beyond d = 2.
-    """
-    if law == "cube":
-        return n * _on_square(n) if d == 2 else None
-    y = 60 * np.linspace(0, 1, 60_001) ** 4
-    q = np.exp(-y)  # P(|Z| > r): in y everything is smooth, but for a root at 0
-    if law == "ball":
-        beyond = (
-            special.betainc(
-                (d + 1) / 2, 0.5, -np.expm1(2 / d * np.log1p(-np.minimum(q, 1 - 1e-16)))
-            )
-            / 2
-        )
-    elif law == "Gaussian":
-        beyond = stats.norm.sf(stats.chi.isf(q, d))
-    else:
-        beyond = stats.t.sf(np.sqrt(d * stats.f.isf(q, d, TAILS[law])), TAILS[law])
-    return n * np.trapezoid(np.exp((n - 1) * np.log1p(-beyond)) * q, y)
-
-
-def _on_square(n):
-    """The same mean for the square: <x, Z> is then a sum of two uniform variables."""
-    t, w = np.polynomial.legendre.leggauss(16)
-    edges = np.append(0, np.geomspace(1e-9, 1, 60))
-    u = (
-        edges[:-1, None] + np.diff(edges)[:, None] * (t + 1) / 2
-    ).ravel()  # distance from the side
-    w = (np.diff(edges)[:, None] * w / 2).ravel()
-    a, b = 1 - u[:, None], 1 - u[None]
-    s = a * u[:, None] + b * u[None]  # how far <x, z> can exceed |x|^2, at the corner
-    beyond = s**2 - np.maximum(s - 2 * a, 0) ** 2 - np.maximum(s - 2 * b, 0) ** 2
-    beyond = np.clip(
-        (beyond + np.maximum(s - 2 * a - 2 * b, 0) ** 2) / (8 * a * b), 0, 1 - 1e-16
-    )
-    return w @ np.exp((n - 1) * np.log1p(-beyond)) @ w
-
-
 def spread(x):
     """Mean and standard deviation, least and most; 1.96 deviation / sqrt(number) is the half-width of a 95 % band."""
     x = np.asarray(x, float)
@@ -158,25 +90,6 @@ def spread(x):
         if len(x) > 1
         else {}
     )
-
-
-def band(x, clouds):
-    """Of a `spread` over so many clouds: the mean between the ends of its 95 % band, by the normal law."""
-    return x["mean"] + np.array([-1.96, 0, 1.96]) * x["deviation"] / clouds**0.5
-
-
-def bands_of(row, what):
-    """Of a row of `depth`: the layers, and the band of each."""
-    spreads = (
-        {"mean": m, "deviation": s} for m, s in zip(*row[what].values(), strict=True)
-    )
-    return range(len(row[what]["mean"])), [band(x, row["clouds"]) for x in spreads]
-
-
-def wilson(k, clouds):
-    """Of k clouds out of so many: Wilson's 95 % interval of the share, with its middle."""
-    _, low, high = variations.wilson(k, clouds)
-    return np.array([low, (low + high) / 2, high])
 
 
 # Fitted laws
@@ -262,44 +175,6 @@ def basins(folder, seed=0, **found):
 
 
 # Finite depth
-
-
-def by_layer(Z, alpha, layers=12):
-    """(layers + 1, 5): how much of the limit each layer has.
-
-    The share of tokens that have settled; whether all have; the share of the leaders that have been found; the distance of
-    the hull to K, and the mean distance of a token to its limit, both in lengths of the longest token.
-    """
-    end, rows = limit(Z, alpha), []
-    K, unit = end.tokens[end.leaders], np.linalg.norm(Z, axis=1).max()
-    for k, X in enumerate(simulate(Z, alpha, layers).tokens):
-        to = follow(X)
-        away = np.linalg.norm(X - end.tokens, axis=1).mean()
-        settled = 1.0 if k >= end.settled_at else (to[to] == to).mean()
-        if (
-            len(X) > 50 and X.shape[1] <= 3
-        ):  # the farthest is a vertex; QJ: also where the tokens are nearly on a line
-            X = X[spatial.ConvexHull(X, qhull_options="QJ").vertices]
-        far = 0 if len(K) == len(Z) else max(distance(x, K) for x in X)
-        rows.append(
-            [
-                settled,
-                k >= end.settled_at,
-                (end.born <= k).mean(),
-                far / unit,
-                away / unit,
-            ]
-        )
-    return np.array(rows)
-
-
-def distance(x, K):
-    """From x to the hull of the points K: the w >= 0 with least |w (K - x)|^2 + (sum w - 1)^2 is a multiple of the weights
-    of the nearest point."""
-    w, _ = optimize.nnls(
-        np.vstack([(K - x).T, np.ones(len(K))]), np.append(np.zeros(K.shape[1]), 1)
-    )
-    return np.linalg.norm(w / w.sum() @ (K - x))
 
 
 def depth(folder, law, n, d, alpha, many, seed=1, layers=12):

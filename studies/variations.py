@@ -11,6 +11,7 @@ import torch
 
 from benchmarks.provenance import write as write_json
 from hmlib import Layer, leaders, settled, vary
+from hmlib.counting import wilson
 from studies.graph import Task, about, rounded
 
 GRID = 1024  # coordinates are whole multiples of 1 / GRID
@@ -21,11 +22,10 @@ def whole(X):
     return np.round(np.asarray(X) * GRID).astype(int).astype(object)
 
 
-def wilson(hits, runs, z=1.96):
+def share(hits, runs):
     """[share, low, high]: 95 % interval of Wilson."""
-    p, spread = hits / runs, z * z / runs
-    centre, half = p + spread / 2, z * np.sqrt(p * (1 - p) / runs + spread / runs / 4)
-    return [p, (centre - half) / (1 + spread), (centre + half) / (1 + spread)]
+    low, _, high = wilson(hits, runs).tolist()
+    return [hits / runs, low, high]
 
 
 def mean_of(values):
@@ -97,11 +97,11 @@ def which_matrix(folder, plus, minus, turn, seed, clouds=200, n=24, d=4, layers=
     ends = np.array(ends)
     return {
         "clouds": clouds,
-        "clusters": wilson(int((ends > 1).sum()), clouds),
-        "point": wilson(int((ends == 1).sum()), clouds),
-        "undecided": wilson(clouds - len(ends), clouds),
+        "clusters": share(int((ends > 1).sum()), clouds),
+        "point": share(int((ends == 1).sum()), clouds),
+        "undecided": share(clouds - len(ends), clouds),
         "undecided_but_shrunk": int(shrunk),
-        "circles": wilson(circles, clouds),
+        "circles": share(circles, clouds),
         "leaders": mean_of(ends) if len(ends) else None,
         "settled_at": [int(q) for q in np.quantile(depth, [0.5, 0.9, 1])]
         if depth
@@ -138,8 +138,8 @@ def several_heads(folder, heads, disagreement, d, seed, clouds=60, n=24, layers=
         "leaders": mean_of(lead),
         "places": mean_of(place),
         "between": mean_of(between),
-        "moving": wilson(int(moving.sum()), clouds),
-        "not_settled": wilson(int(open_.sum()), clouds),
+        "moving": share(int(moving.sum()), clouds),
+        "not_settled": share(int(open_.sum()), clouds),
     }, {}
 
 
@@ -177,7 +177,7 @@ def restless(folder, heads, lead, d, seed, draws=200_000):
         "d": d,
         "kept": kept,
         "found": found,
-        "share": wilson(found, kept),
+        "share": share(found, kept),
     }, {}
 
 
@@ -350,10 +350,10 @@ def one_dial(folder, dial, definite, seed, clouds=100, n=24, d=4, layers=60):
     same, found, right, moving = np.transpose(rows).astype(float)
     return {
         "clouds": clouds,
-        "same": wilson(int(same.sum()), clouds),
+        "same": share(int(same.sum()), clouds),
         "places": mean_of(found),
         "with_none": mean_of(right),
-        "moving": wilson(int(moving.sum()), clouds),
+        "moving": share(int(moving.sum()), clouds),
     }, {}
 
 

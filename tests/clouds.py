@@ -10,6 +10,9 @@ FRACTIONS = st.builds(Fraction, st.integers(-6, 6), st.integers(1, 5))
 FLOATS = st.floats(-1e3, 1e3, allow_subnormal=False).map(lambda x: round(x, 3))
 ALPHAS = st.builds(Fraction, st.integers(1, 40), st.integers(1, 10))
 
+# Its hull is a triangle; four of it lead, 1 and 3 from layer 1 on, for alpha = 1.
+TRIANGLE = [[29, -32], [11, 12], [19, 5], [13, 8], [10, 13]]
+
 
 @st.composite
 def clouds(draw, numbers=SMALL, d=None, distinct=False, nonzero=False, most=8):

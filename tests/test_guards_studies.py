@@ -14,6 +14,7 @@ from test_studies import a_model  # noqa: E402
 
 from benchmarks import provenance  # noqa: E402
 from hmlib import HardmaxClassifier, files, leaders, limit, settled, vary  # noqa: E402
+from hmlib.counting import band  # noqa: E402
 from hmlib.reviews import Reviews  # noqa: E402
 from hmlib.variations import Layer  # noqa: E402
 from studies import graph, measures, models, statistics, texts, variations  # noqa: E402
@@ -361,7 +362,7 @@ def test_spreads_and_bands_by_hand():
     assert found == pytest.approx(
         {"mean": 3, "deviation": 7**0.5, "least": 1, "most": 6}
     )
-    low, middle, high = statistics.band(found, 49)
+    low, middle, high = band(found, 49)
     assert (low, middle, high) == pytest.approx(
         (3 - 1.96 * 7**0.5 / 7, 3, 3 + 1.96 * 7**0.5 / 7)
     )
@@ -455,7 +456,7 @@ def test_who_goes_on_for_ever_by_loops():
                 for ms in M
             ]
         )
-        assert found["kept"] == kept.sum() and found["share"] == variations.wilson(
+        assert found["kept"] == kept.sum() and found["share"] == variations.share(
             found["found"], found["kept"]
         )
         share, wander = rng.dirichlet(np.ones(lead), int(kept.sum())), 0

@@ -27,7 +27,12 @@ BEYOND = """# The tests of chapters 5 to 7
 
 The tests of the second paper's statements, and of what lies beyond the papers; for the others see {doc}`tests`.
 """
-LATER = {"test_exact.py", "test_variations.py", "test_statistics.py"}
+LATER = {
+    "test_counting.py",
+    "test_exact.py",
+    "test_statistics.py",
+    "test_variations.py",
+}
 
 
 def pages():
