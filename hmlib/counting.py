@@ -100,7 +100,7 @@ def by_layer(Z: Cloud, alpha: float, layers: int = 12) -> np.ndarray:
            [1.   , 1.   , 1.   , 0.333, 0.167]])
     """
     end, rows = limit(Z, alpha), []
-    K, unit = end.tokens[end.leaders], np.linalg.norm(Z, axis=1).max()
+    K, unit = end.K, np.linalg.norm(Z, axis=1).max()
     for k, X in enumerate(simulate(Z, alpha, layers).tokens):
         to = follow(X)
         away = np.linalg.norm(X - end.tokens, axis=1).mean()

@@ -22,7 +22,7 @@ def whole(X):
     return np.round(np.asarray(X) * GRID).astype(int).astype(object)
 
 
-def share(hits, runs):
+def interval(hits, runs):
     """[share, low, high]: 95 % interval of Wilson."""
     low, _, high = wilson(hits, runs).tolist()
     return [hits / runs, low, high]
@@ -97,11 +97,11 @@ def which_matrix(folder, plus, minus, turn, seed, clouds=200, n=24, d=4, layers=
     ends = np.array(ends)
     return {
         "clouds": clouds,
-        "clusters": share(int((ends > 1).sum()), clouds),
-        "point": share(int((ends == 1).sum()), clouds),
-        "undecided": share(clouds - len(ends), clouds),
+        "clusters": interval(int((ends > 1).sum()), clouds),
+        "point": interval(int((ends == 1).sum()), clouds),
+        "undecided": interval(clouds - len(ends), clouds),
         "undecided_but_shrunk": int(shrunk),
-        "circles": share(circles, clouds),
+        "circles": interval(circles, clouds),
         "leaders": mean_of(ends) if len(ends) else None,
         "settled_at": [int(q) for q in np.quantile(depth, [0.5, 0.9, 1])]
         if depth
@@ -138,8 +138,8 @@ def several_heads(folder, heads, disagreement, d, seed, clouds=60, n=24, layers=
         "leaders": mean_of(lead),
         "places": mean_of(place),
         "between": mean_of(between),
-        "moving": share(int(moving.sum()), clouds),
-        "not_settled": share(int(open_.sum()), clouds),
+        "moving": interval(int(moving.sum()), clouds),
+        "not_settled": interval(int(open_.sum()), clouds),
     }, {}
 
 
@@ -177,7 +177,7 @@ def restless(folder, heads, lead, d, seed, draws=200_000):
         "d": d,
         "kept": kept,
         "found": found,
-        "share": share(found, kept),
+        "share": interval(found, kept),
     }, {}
 
 
@@ -350,10 +350,10 @@ def one_dial(folder, dial, definite, seed, clouds=100, n=24, d=4, layers=60):
     same, found, right, moving = np.transpose(rows).astype(float)
     return {
         "clouds": clouds,
-        "same": share(int(same.sum()), clouds),
+        "same": interval(int(same.sum()), clouds),
         "places": mean_of(found),
         "with_none": mean_of(right),
-        "moving": share(int(moving.sum()), clouds),
+        "moving": interval(int(moving.sum()), clouds),
     }, {}
 
 

@@ -456,7 +456,7 @@ def test_who_goes_on_for_ever_by_loops():
                 for ms in M
             ]
         )
-        assert found["kept"] == kept.sum() and found["share"] == variations.share(
+        assert found["kept"] == kept.sum() and found["share"] == variations.interval(
             found["found"], found["kept"]
         )
         share, wander = rng.dirichlet(np.ones(lead), int(kept.sum())), 0

@@ -897,9 +897,11 @@ def test_the_variations_study_in_miniature(monkeypatch, tmp_path):
 
 
 def test_intervals_and_places():
-    share, low, high = variations.share(8, 20)
+    share, low, high = variations.interval(8, 20)
     assert share == 0.4 and (low, high) == pytest.approx((0.2188, 0.6134), abs=1e-4)
-    assert variations.share(0, 200)[1:] == pytest.approx([0, 1.96**2 / (200 + 1.96**2)])
+    assert variations.interval(0, 200)[1:] == pytest.approx(
+        [0, 1.96**2 / (200 + 1.96**2)]
+    )
     assert variations.mean_of([1, 2, 3]) == pytest.approx(
         [2, 2 - 1.96 / 3**0.5, 2 + 1.96 / 3**0.5]
     )
