@@ -21,7 +21,7 @@ from importlib.metadata import version
 import numpy as np
 
 import hmlib
-from benchmarks.provenance import ROOT, merge, provenance
+from studies.provenance import ROOT, merge, provenance
 
 ALPHA = 1.0
 SCALE = 1e6  # of the scores under the softmax

@@ -19,9 +19,9 @@ import numpy as np
 import torch
 from torch.nn import functional as F
 
-from benchmarks.provenance import ROOT, merge, provenance
 from hmlib.classifier import HardmaxClassifier, evaluate, train
 from hmlib.reviews import SHA256, Vocabulary, load_reviews, preprocess
+from studies.provenance import ROOT, merge, provenance
 
 WAYS = ("i", "ii", "iii", "iv", "v")
 TEMPERATURE = 1e-3

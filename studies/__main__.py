@@ -7,9 +7,9 @@ from fnmatch import fnmatch
 from importlib import import_module
 from pathlib import Path
 
-from benchmarks.provenance import ROOT
 from hmlib.reviews import HOME
 from studies import graph
+from studies.provenance import ROOT
 
 STUDIES = {
     "sentiment": "the sentiment experiment of chapter 4, on the 50,000 reviews (about five hours on two cores)",

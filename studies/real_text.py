@@ -3,11 +3,11 @@ softmax, norms, feed-forward networks. All are trained alike; every function her
 
 import torch
 
-from benchmarks.provenance import write as write_json
 from hmlib.classifier import evaluate, train
 from hmlib.reviews import SHA256
 from studies import measures, models
 from studies.graph import Task, about, rounded
+from studies.provenance import write as write_json
 from studies.texts import encoded
 
 SEEDS, WAYS = range(3), ("128", "official")

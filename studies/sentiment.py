@@ -9,12 +9,12 @@ import torch
 from safetensors.torch import save
 from scipy import sparse, stats
 
-from benchmarks.provenance import write as write_json
 from hmlib.classifier import HardmaxClassifier, evaluate, train
 from hmlib.files import write_whole
 from hmlib.reviews import SHA256, load_published, load_reviews
 from studies import measures, models
 from studies.graph import Task, about, rounded
+from studies.provenance import write as write_json
 from studies.texts import encoded
 
 SEEDS, MORE_SEEDS = range(3), range(5)

@@ -11,7 +11,6 @@ from typing import NamedTuple
 import numpy as np
 import torch
 
-from benchmarks.provenance import commit
 from hmlib.reviews import (
     HOME,
     SHA256,
@@ -21,6 +20,7 @@ from hmlib.reviews import (
     without_tags,
 )
 from studies.graph import Key, Shelf, code_of, digest
+from studies.provenance import record
 
 PLAIN = {"style": "plain", "vocabulary": "fit", "most": 30_000, "least": 5}
 WAYS = {
@@ -78,7 +78,7 @@ def encoded(way):
         "test": torch.tensor(np.flatnonzero(~train)),
     }
     try:
-        shelf.put(way, key, commit(), {"words": words}, made)
+        shelf.put(way, key, record(), {"words": words}, made)
     except OSError as error:
         warnings.warn(
             f"The encoded reviews are not kept for the next time: {error}", stacklevel=2

@@ -1,363 +1,22 @@
-"""Beyond the assumptions: what becomes of clusters when an assumption of the theorem goes. Every function is a task.
-
-Clouds and matrices are drawn as whole numbers wherever an outcome is to be certain, and run on fractions.
-"""
+"""The study of chapter 6, beyond the assumptions: which clouds are run, and what goes
+to results/variations.json. What is done with each stands in `departures`."""
 
 from contextlib import suppress
 from itertools import product
 
 import numpy as np
-import torch
 
-from benchmarks.provenance import write as write_json
-from hmlib import Layer, leaders, settled, vary
-from hmlib.counting import wilson
-from studies.graph import Task, about, rounded
-
-GRID = 1024  # coordinates are whole multiples of 1 / GRID
-
-
-def whole(X):
-    """Rounded to whole numbers on a fine grid, as Python ints: exact from here on, and no scale matters."""
-    return np.round(np.asarray(X) * GRID).astype(int).astype(object)
-
-
-def interval(hits, runs):
-    """[share, low, high]: 95 % interval of Wilson."""
-    low, _, high = wilson(hits, runs).tolist()
-    return [hits / runs, low, high]
-
-
-def mean_of(values):
-    """[mean, low, high]: 95 % interval of the mean."""
-    values = np.asarray(values, float)
-    half = 1.96 * values.std(ddof=1) / np.sqrt(len(values)) if len(values) > 1 else 0.0
-    return [
-        float(values.mean()),
-        float(values.mean() - half),
-        float(values.mean() + half),
-    ]
-
-
-def places(Z, near=1e-6):
-    """How many clusters: tokens closer than this are one."""
-    size = abs(Z).max() or 1
-    return len(np.unique((abs(Z[:, None] - Z).max(-1) <= near * size).argmax(1)))
-
-
-# Which A?
-
-
-def random_matrix(rng, d, plus, minus, turn):
-    """S + turn |S| / |B| B in whole numbers: S symmetric of signature (plus, minus), B antisymmetric, Gaussian both."""
-    R, B = np.round(16 * rng.normal(size=(2, d, d))).astype(int)
-    S, B = (
-        R.T @ np.diag([1] * plus + [-1] * minus + [0] * (d - plus - minus)) @ R,
-        B - B.T,
-    )
-    return 16 * S + np.round(
-        16 * turn * np.linalg.norm(S) / np.linalg.norm(B) * B
-    ).astype(int)
-
-
-def run_until_settled(Z, layer, layers):
-    """(tokens, goals, layer): up to the layer where all have settled; that layer is None if there is none so far."""
-    for k in range(layers):
-        goals, sure = settled(Z, layer)
-        if sure.all():
-            return Z, goals, k
-        Z = vary(Z, layer)[-1]
-    return Z, None, None
-
-
-def in_circles(Z, A):
-    """Does anybody, at this layer, follow another one in a circle? (By the first of each set.)"""
-    c = (Z @ A.T @ Z.T).astype(float).argmax(1)
-    end = c
-    for _ in range(len(Z)):
-        end = c[end]
-    return bool((c[end] != end).any())
-
-
-def which_matrix(folder, plus, minus, turn, seed, clouds=200, n=24, d=4, layers=150):
-    """Exact outcomes of clouds under random matrices: clusters, one point, or undecided after so many layers."""
-    rng, ends, depth, circles, shrunk = np.random.default_rng(seed), [], [], 0, 0
-    for _ in range(clouds):
-        A, Z = random_matrix(rng, d, plus, minus, turn), whole(rng.normal(size=(n, d)))
-        circles += in_circles(Z, A)
-        end, goals, k = run_until_settled(Z, Layer(1, A), layers)
-        if goals is None:
-            shrunk += (
-                np.ptp(end.astype(float), axis=0).max()
-                < 1e-6 * np.ptp(Z.astype(float), axis=0).max()
-            )
-        else:
-            ends.append(len({tuple(z) for z in goals}))
-            depth.append(k)
-    ends = np.array(ends)
-    return {
-        "clouds": clouds,
-        "clusters": interval(int((ends > 1).sum()), clouds),
-        "point": interval(int((ends == 1).sum()), clouds),
-        "undecided": interval(clouds - len(ends), clouds),
-        "undecided_but_shrunk": int(shrunk),
-        "circles": interval(circles, clouds),
-        "leaders": mean_of(ends) if len(ends) else None,
-        "settled_at": [int(q) for q in np.quantile(depth, [0.5, 0.9, 1])]
-        if depth
-        else None,
-    }, {}
-
-
-# Several heads
-
-
-def several_heads(folder, heads, disagreement, d, seed, clouds=60, n=24, layers=60):
-    """Heads with A_h = (1 - disagreement) I + disagreement W_h, W_h a Wishart matrix of its own, on floats."""
-    rng, rows = np.random.default_rng(seed), []
-    for _ in range(clouds):
-        G, Z = rng.normal(size=(heads, d, d)), rng.normal(size=(n, d))
-        W = G.swapaxes(-1, -2) @ G / d
-        layer = Layer(
-            1,
-            (1 - disagreement) * np.eye(d)
-            + disagreement * (W + W.swapaxes(-1, -2)) / 2,
-        )
-        path = vary(Z, [layer] * layers)
-        goals, sure = settled(path[30], layer)  # 2^-30: rounding does not matter yet
-        leads = sure & (goals == path[30]).all(-1)
-        at_leader = (abs(path[-1][:, None] - path[30][leads]).max(-1) < 1e-6).any(1)
-        moving = abs(path[-1] - path[-2]).max() > 1e-6
-        lead = len(np.unique(path[30][leads], axis=0))
-        rows.append(
-            (lead, places(path[-1]), 1 - at_leader.mean(), moving, not sure.all())
-        )
-    lead, place, between, moving, open_ = np.transpose(rows).astype(float)
-    return {
-        "clouds": clouds,
-        "leaders": mean_of(lead),
-        "places": mean_of(place),
-        "between": mean_of(between),
-        "moving": interval(int(moving.sum()), clouds),
-        "not_settled": interval(int(open_.sum()), clouds),
-    }, {}
-
-
-def restless(folder, heads, lead, d, seed, draws=200_000):
-    """How often does one follower of given leaders go on for ever? Random definite heads for which all leaders lead."""
-    rng, kept, found = np.random.default_rng(seed), 0, 0
-    for _ in range(draws // 10_000):
-        G, V = (
-            rng.normal(size=(10_000, heads, d, d)),
-            rng.normal(size=(10_000, lead, d)),
-        )
-        M = (
-            V[:, None] @ G.swapaxes(-1, -2) @ G @ V[:, None].swapaxes(-1, -2)
-        )  # <A_h v, w>, (draw, head, v, w)
-        own = np.diagonal(M, axis1=-2, axis2=-1)
-        all_lead = (own > np.where(np.eye(lead, dtype=bool), -np.inf, M).max(-1)).all(
-            (1, 2)
-        )
-        M, share = M[all_lead], rng.dirichlet(np.ones(lead), int(all_lead.sum()))
-        chosen, margin = [], np.full(len(M), np.inf)
-        for k in range(60):
-            scores = np.einsum("nv,nhvw->nhw", share, M)
-            share = share / 2 + np.eye(lead)[scores.argmax(-1)].mean(1) / 2
-            if k >= 30:
-                best = np.sort(scores, -1)
-                margin = np.minimum(margin, (best[..., -1] - best[..., -2]).min(-1))
-                chosen.append(scores.argmax(-1))
-        kept += len(M)
-        found += int(
-            ((np.array(chosen) != chosen[0]).any((0, 2)) & (margin > 1e-6)).sum()
-        )
-    return {
-        "heads": heads,
-        "leaders": lead,
-        "d": d,
-        "kept": kept,
-        "found": found,
-        "share": interval(found, kept),
-    }, {}
-
-
-# Softmax
-
-
-def normalised_clouds(rng, clouds, n, d):
-    """Gaussian clouds with two leaders or more, scaled so that the smallest gap <v, v> - <v, w> between leaders is 1."""
-    out = []
-    while len(out) < clouds:
-        Z = rng.normal(size=(n, d))
-        V = Z[leaders(Z, 1)]
-        gap = ((V * V).sum(1)[:, None] - V @ V.T)[~np.eye(len(V), dtype=bool)]
-        if len(V) > 1:
-            out.append(Z / np.sqrt(gap.min()))
-    return np.array(out)
-
-
-def softmax_life(folder, inverse, d, seed, clouds=64, n=16, layers=10_000):
-    """At temperature 1 / inverse: until a leader has moved, until all are one, and how many clusters in between."""
-    Z = normalised_clouds(np.random.default_rng(seed), clouds, n, d)
-    who = [leaders(X, 1) for X in Z]
-    apart = []  # a quarter of the way to the nearest other leader
-    for X, w in zip(Z, who, strict=True):
-        D = np.linalg.norm(X[w][:, None] - X[w], axis=-1) + np.diag([np.inf] * len(w))
-        apart.append(D.min(1) / 4)
-    start, X = Z, Z
-    left, one = np.full(clouds, -1), np.full(clouds, -1)
-    layer, k, size = Layer(1, temperature=1 / inverse), 0, np.ptp(Z, axis=1).max(-1)
-    while k < layers and (one < 0).any():
-        path = vary(X, [layer] * min(100, layers - k))[1:]
-        for c in np.flatnonzero(one < 0):
-            if left[c] < 0:
-                moved = (
-                    np.linalg.norm(path[:, c, who[c]] - start[c, who[c]], axis=-1)
-                    > apart[c]
-                )
-                if moved.any():
-                    left[c] = k + 1 + moved.any(1).argmax()
-            joined = np.ptp(path[:, c], axis=1).max(-1) < 1e-3 * size[c]
-            if joined.any():
-                one[c] = k + 1 + joined.argmax()
-        X, k = path[-1], k + len(path)
-    return {
-        "inverse": inverse,
-        "clouds": clouds,
-        "leaders": float(np.mean([len(w) for w in who])),
-        "left": left.tolist(),
-        "one": one.tolist(),
-        "clusters_at_the_end": float(np.mean([places(x, 1e-3) for x in X])),
-    }, {}
-
-
-# Feed-forward
-
-
-def quiet_and_loud(rng, sets, n=12):
-    """Sets of n tokens in the plane, one of them loud, longer than the others, and each set on a scale of its own."""
-    angle, length = rng.uniform(0, 2 * np.pi, (sets, n)), rng.uniform(0.3, 1, (sets, n))
-    length[:, 0] = rng.uniform(1.5, 2, sets)
-    Z = (
-        np.stack([np.cos(angle), np.sin(angle)], -1)
-        * (length * np.exp(rng.uniform(-1.5, 1.5, (sets, 1))))[..., None]
-    )
-    quarter = Z[..., 0] * Z[..., 1] > 0
-    return Z, {
-        "side of the loud": Z[:, 0, 0] > 0,
-        "quarter of the loud": quarter[:, 0],
-        "side of the quiet": Z[:, 1:, 0].mean(1) > 0,
-        "quarters of the quiet": quarter[:, 1:].mean(1) > 0.5,
-    }
-
-
-def classified(train, test, width, seed, steps):
-    """Test accuracy of: z + f(z) for each token, the mean, an affine map. f has one hidden layer; none if width is 0."""
-    torch.manual_seed(seed)
-    d = train[0].shape[-1]
-    hidden, out, head = (
-        torch.nn.Linear(d, max(width, 1)),
-        torch.nn.Linear(max(width, 1), 8),
-        torch.nn.Linear(d + 8, 1),
-    )
-    on = float(width > 0)
-
-    def logits(Z):
-        return head(
-            torch.cat([Z.mean(1), on * out(torch.relu(hidden(Z))).mean(1)], -1)
-        )[:, 0]
-
-    optimiser = torch.optim.Adam(
-        [p for m in (hidden, out, head) for p in m.parameters()], 0.02
-    )
-    for _ in range(steps):
-        optimiser.zero_grad()
-        torch.nn.functional.binary_cross_entropy_with_logits(
-            logits(train[0]), train[1]
-        ).backward()
-        optimiser.step()
-    with torch.no_grad():
-        return float(((logits(test[0]) > 0) == (test[1] > 0.5)).float().mean())
-
-
-def feed_forward(folder, seed, sets=1250, depth=3, width=16, steps=300):
-    """Accuracies of five models on four labels: with attention or without, with feed-forward or without, and a control."""
-    rng = np.random.default_rng(seed)
-    (Z, labels), facts = quiet_and_loud(rng, 2 * sets), {}
-    random = Z
-    for _ in range(depth):
-        goal = np.take_along_axis(
-            random, rng.integers(0, Z.shape[1], Z.shape[:2])[..., None], 1
-        )
-        random = (random + goal) / 2
-    after = vary(Z, [Layer(1)] * depth)[-1]
-    models = {
-        "neither": (Z, 0),
-        "attention": (after, 0),
-        "feed-forward": (Z, width),
-        "both": (after, width),
-        "random attention, feed-forward": (random, width),
-    }
-    for label, y in labels.items():
-        y = torch.tensor(y.astype(np.float32))
-        facts[label] = {}
-        for model, (X, w) in models.items():
-            X = torch.tensor(X, dtype=torch.float32)
-            facts[label][model] = classified(
-                (X[:sets], y[:sets]), (X[sets:], y[sets:]), w, seed, steps
-            )
-    return facts, {}
-
-
-# Normalisation, masks, ties
-
-DIALS = {
-    "the theorem's case": {},
-    "first of a tie": {"ties": "first"},
-    "self in a tie": {"ties": "self"},
-    "no normalisation": {"normalise": "none"},
-    "causal mask": {"causal": True},
-    "tolerance 0.1": {"tolerance": 0.1},
-    "tolerance 1": {"tolerance": 1.0},
-    "RMS": {"normalise": "rms"},
-    "layer norm": {"normalise": "layer"},
-    "softmax, T = 0.1": {"temperature": 0.1},
-    "softmax, T = 1": {"temperature": 1.0},
-}
-
-
-def one_dial(folder, dial, definite, seed, clouds=100, n=24, d=4, layers=60):
-    """The same clouds with one dial turned: same clusters as with none? how many? does anything move in the end?"""
-    rng, rows = np.random.default_rng(seed), []
-    for _ in range(clouds):
-        Z, R = rng.normal(size=(2, n, d))
-        A = R.T @ R / n if definite else np.eye(d)
-        path, true = (
-            vary(Z, [Layer(1, (A + A.T) / 2, **options)] * layers)
-            for options in (DIALS[dial], {})
-        )
-        scale = 2.0 if dial == "no normalisation" else 1.0
-        end, before = path[-1] / scale**layers, path[-2] / scale ** (layers - 1)
-        moving = abs(end - before).max()
-        rows.append(
-            (
-                abs(end - true[-1]).max() < 1e-6,
-                places(end, 1e-5),
-                places(true[-1], 1e-5),
-                moving > 1e-6,
-            )
-        )
-    same, found, right, moving = np.transpose(rows).astype(float)
-    return {
-        "clouds": clouds,
-        "same": interval(int(same.sum()), clouds),
-        "places": mean_of(found),
-        "with_none": mean_of(right),
-        "moving": interval(int(moving.sum()), clouds),
-    }, {}
-
-
-# The graph
+from studies.departures import (
+    DIALS,
+    feed_forward,
+    one_dial,
+    restless,
+    several_heads,
+    softmax_life,
+    which_matrix,
+)
+from studies.graph import Task, about, own_facts, rounded
+from studies.provenance import write as write_json
 
 SIGNATURES = [(4, 0), (3, 1), (2, 2), (1, 3), (0, 4)]
 LOW_RANK = [(3, 0), (2, 0), (1, 0), (0, 2), (1, 1)]
@@ -368,100 +27,83 @@ GAMES = [(2, 3, 3), (3, 3, 3), (2, 4, 4), (3, 4, 4), (3, 3, 2)]  # heads, leader
 SEEDS = range(5)
 
 
+def matrices():
+    """(plus, minus), turn."""
+    return [*product(SIGNATURES, TURNS), *product(LOW_RANK, [0])]
+
+
 def tasks():
-    out = []
-    for number, ((plus, minus), turn) in enumerate(
-        [*product(SIGNATURES, TURNS), *product(LOW_RANK, [0])]
-    ):
+    return [*_tasks()]
+
+
+def _tasks():
+    for number, ((plus, minus), turn) in enumerate(matrices()):
         given = {"plus": plus, "minus": minus, "turn": turn, "seed": 1000 + number}
-        out += [Task(f"matrix +{plus} -{minus} turn {turn}", which_matrix, given)]
+        yield Task(f"matrix +{plus} -{minus} turn {turn}", which_matrix, given)
     for d, heads, disagreement in product((2, 4), HEADS, DISAGREEMENTS):
         given = {"heads": heads, "disagreement": disagreement, "d": d, "seed": 2000 + d}
-        out += [Task(f"heads {heads} {disagreement} d={d}", several_heads, given)]
+        yield Task(f"heads {heads} {disagreement} d={d}", several_heads, given)
     for heads, lead, d in GAMES:
         given = {"heads": heads, "lead": lead, "d": d, "seed": 2100}
-        out += [Task(f"restless {heads} {lead} d={d}", restless, given)]
+        yield Task(f"restless {heads} {lead} d={d}", restless, given)
     for d, inverse in product((2, 4), INVERSES):
-        out += [
-            Task(
-                f"softmax 1-{inverse} d={d}",
-                softmax_life,
-                {"inverse": inverse, "d": d, "seed": 3000 + d},
-            )
-        ]
-    out += [
-        Task(f"feed-forward {seed}", feed_forward, {"seed": seed}) for seed in SEEDS
-    ]
+        given = {"inverse": inverse, "d": d, "seed": 3000 + d}
+        yield Task(f"softmax 1-{inverse} d={d}", softmax_life, given)
+    for seed in SEEDS:
+        yield Task(f"feed-forward {seed}", feed_forward, {"seed": seed})
     for dial, definite in product(DIALS, (False, True)):
         given = {"dial": dial, "definite": definite, "seed": 4000}
-        out += [Task(f"dial {dial}, {'any' if definite else 'I'}", one_dial, given)]
-    return out
-
-
-# What goes to results/
+        yield Task(f"dial {dial}, {'any' if definite else 'I'}", one_dial, given)
 
 
 def law(rows, draws=1000):
-    """log(t T) = a + b / T, least squares over temperatures where every cloud has left; b with its bootstrap interval."""
+    """log(t T) = a + b / T, least squares over temperatures where every cloud has left;
+    b with its bootstrap interval."""
     rows = [row for row in rows if min(row["left"]) > 0]
     x = np.array([row["inverse"] for row in rows], float)
-    y = np.log(
-        np.array([row["left"] for row in rows], float) * x[:, None]
-    )  # (temperatures, clouds)
-    rng = np.random.default_rng(0)
-    late = (
-        x >= 6
-    )  # before that, leaders are left while the others are still on their way
+    left = np.array([row["left"] for row in rows], float)  # (temperatures, clouds)
+    y, rng = np.log(left * x[:, None]), np.random.default_rng(0)
+    # Before that, leaders are left while the others are still on their way.
+    late = x >= 6
 
     def fit(y):
-        return np.polyfit(x[late], y[late], 1)
+        return np.polyfit(x[late], y[late].mean(1), 1)
 
-    some = [
-        fit(y[:, rng.integers(0, y.shape[1], y.shape[1])].mean(1)) for _ in range(draws)
-    ]
-    b, a = fit(y.mean(1))
-    return {
-        "a": a,
-        "b": [b, *np.quantile([s[0] for s in some], [0.025, 0.975])],
-        "inverses": x[late].tolist(),
-    }
+    again = [fit(y[:, rng.integers(0, y.shape[1], y.shape[1])]) for _ in range(draws)]
+    b, a = fit(y)
+    ends = np.quantile([b for b, _ in again], [0.025, 0.975])
+    return {"a": a, "b": [b, *ends], "inverses": x[late].tolist()}
 
 
 def write(done, folder, command):
     """results/variations.json: the parts all of whose tasks are done."""
-    facts, result = {name: found for name, (found, _) in done.items()}, {}
+    facts, result = own_facts(done), {}
 
-    def of(name):
-        return {key: value for key, value in facts[name].items() if key != "commit"}
+    def softmax(d):
+        rows = [facts[f"softmax 1-{x} d={d}"] for x in INVERSES]
+        return {"rows": rows, "law": law(rows)}
 
     parts = {
         "matrices": lambda: [
-            {"plus": p, "minus": m, "turn": t} | of(f"matrix +{p} -{m} turn {t}")
-            for (p, m), t in [*product(SIGNATURES, TURNS), *product(LOW_RANK, [0])]
+            {"plus": p, "minus": m, "turn": t} | facts[f"matrix +{p} -{m} turn {t}"]
+            for (p, m), t in matrices()
         ],
         "heads": lambda: [
-            {"d": d, "heads": h, "disagreement": x} | of(f"heads {h} {x} d={d}")
+            {"d": d, "heads": h, "disagreement": x} | facts[f"heads {h} {x} d={d}"]
             for d, h, x in product((2, 4), HEADS, DISAGREEMENTS)
         ],
-        "restless": lambda: [of(f"restless {h} {lead} d={d}") for h, lead, d in GAMES],
-        "softmax": lambda: {
-            str(d): {
-                "rows": (rows := [of(f"softmax 1-{x} d={d}") for x in INVERSES]),
-                "law": law(rows),
-            }
-            for d in (2, 4)
-        },
-        "feed_forward": lambda: [of(f"feed-forward {seed}") for seed in SEEDS],
+        "restless": lambda: [facts[f"restless {h} {n} d={d}"] for h, n, d in GAMES],
+        "softmax": lambda: {str(d): softmax(d) for d in (2, 4)},
+        "feed_forward": lambda: [facts[f"feed-forward {seed}"] for seed in SEEDS],
         "dials": lambda: {
-            dial: {which: of(f"dial {dial}, {which}") for which in ("I", "any")}
+            dial: {kind: facts[f"dial {dial}, {kind}"] for kind in ("I", "any")}
             for dial in DIALS
         },
     }
     for name, part in parts.items():
         with suppress(KeyError):
             result[name] = rounded(part())
-    of_tasks = about(
-        done, command, None, sorted({task.given["seed"] for task in tasks()})
-    )
-    write_json(result | {"provenance": of_tasks}, folder / "variations.json")
+    seeds = sorted({task.given["seed"] for task in tasks()})
+    result["provenance"] = about(done, command, None, seeds)
+    write_json(result, folder / "variations.json")
     return [folder / "variations.json"]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from benchmarks import attention
-from benchmarks.provenance import ROOT, merge
+from studies.provenance import ROOT, merge
 
 
 def test_all_ways_compute_one_layer():

@@ -23,7 +23,6 @@ from test_dynamics import EMERGING
 from torch.nn import functional as F
 
 from benchmarks import training_step
-from benchmarks.provenance import ROOT, write
 from hmlib import (
     HardmaxClassifier,
     Vocabulary,
@@ -39,6 +38,7 @@ from hmlib import (
     train,
 )
 from hmlib.classifier import evaluate, merged
+from studies.provenance import ROOT, write
 
 DEPTH = 8
 

@@ -15,8 +15,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmarks.provenance import ROOT, merge
 from hmlib import files
+from studies.provenance import ROOT, merge
 
 PATHS = os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "tests")])}
 FULL = OSError(28, "No space left on device")

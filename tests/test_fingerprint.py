@@ -4,7 +4,7 @@ import shutil
 
 import pytest
 
-from benchmarks.fingerprint import ROOT, Project
+from studies.fingerprint import ROOT, Project
 
 FILES = {
     "hmlib/__init__.py": '"""About."""\n\nfrom hmlib.near import double\n\nLATER = {"far": ("later",)}\n',
@@ -179,7 +179,7 @@ def test_a_text_and_a_function_agree_on_what_is_used(root):
 def test_this_project(tmp_path):
     """The studies and chapters as they are: an edit in attention reaches the clouds, one in figures does not, and neither
     does what a study writes; a chapter knows the results it reads."""
-    for folder in ("hmlib", "studies", "benchmarks", "results"):
+    for folder in ("hmlib", "studies", "results"):
         shutil.copytree(
             ROOT / folder,
             tmp_path / folder,

@@ -12,12 +12,21 @@ pytest.importorskip("distributed", reason="studies need dask.distributed")
 import chores  # noqa: E402
 from test_studies import a_model  # noqa: E402
 
-from benchmarks import provenance  # noqa: E402
 from hmlib import HardmaxClassifier, files, leaders, limit, settled, vary  # noqa: E402
 from hmlib.counting import band  # noqa: E402
 from hmlib.reviews import Reviews  # noqa: E402
 from hmlib.variations import Layer  # noqa: E402
-from studies import graph, measures, models, statistics, texts, variations  # noqa: E402
+from studies import (  # noqa: E402
+    departures,
+    graph,
+    laws,
+    measures,
+    models,
+    provenance,
+    statistics,
+    texts,
+    variations,
+)
 
 # Texts
 
@@ -358,7 +367,7 @@ def test_a_start_is_kept_and_depends_on_its_seed(monkeypatch):
 
 def test_spreads_and_bands_by_hand():
     """Bugs: n for n - 1, the mean for the least, a band without its root or of one deviation."""
-    found = statistics.spread([1, 2, 6])
+    found = laws.spread([1, 2, 6])
     assert found == pytest.approx(
         {"mean": 3, "deviation": 7**0.5, "least": 1, "most": 6}
     )
@@ -367,7 +376,7 @@ def test_spreads_and_bands_by_hand():
         (3 - 1.96 * 7**0.5 / 7, 3, 3 + 1.96 * 7**0.5 / 7)
     )
     rows = np.arange(30.0).reshape(3, 2, 5) ** 2
-    assert statistics._over(rows)["settled"]["deviation"][0] == pytest.approx(
+    assert statistics.averages(rows)["settled"]["deviation"][0] == pytest.approx(
         np.std([0, 100, 400], ddof=1)
     )
 
@@ -384,7 +393,7 @@ def test_uncertified_clouds_are_not_counted_as_settled(monkeypatch):
         return end if len(ends) % 2 else replace(end, certified=False, settled_at=None)
 
     monkeypatch.setattr(statistics, "limit", sometimes)
-    (row,) = statistics.clouds("", "Gaussian", 20, 2, 6)[0]["alpha"]
+    (row,) = statistics.clouds("Gaussian", 20, 2, 6)[0]["alpha"]
     assert row["certified"] == 3 and row["settled"]["mean"] == pytest.approx(
         np.mean(ends[::2])
     )
@@ -408,7 +417,7 @@ def test_reviews_are_drawn_once_and_from_the_test(monkeypatch):
     )
     for which, own in (("published", {0}), ("ours", set())):
         seen.clear()
-        statistics.depth_of_reviews("", which, many=10)
+        statistics.depth_of_reviews(which, many=10)
         words = [{int(np.flatnonzero((table == z).all(1))[0]) for z in Z} for Z in seen]
         assert sorted(min(w - {0}) for w in words) == list(range(31, 41))
         assert all(w == {min(w - {0}), 41} | own for w in words)
@@ -420,16 +429,16 @@ def test_reviews_are_drawn_once_and_from_the_test(monkeypatch):
 def test_circles_of_any_length():
     """Bugs: a circle is looked for one step; a fixed point is one; the matrix is transposed."""
     turn = np.array([[1, -4], [4, 1]])
-    triangle = variations.whole(np.array([[8, 0], [-4, 7], [-4, -7]]) / 100)
-    assert variations.in_circles(triangle, turn) and variations.in_circles(
+    triangle = departures.whole(np.array([[8, 0], [-4, 7], [-4, -7]]) / 100)
+    assert departures.in_circles(triangle, turn) and departures.in_circles(
         triangle, turn.T
     )
-    assert not variations.in_circles(triangle, np.eye(2)) and not variations.in_circles(
+    assert not departures.in_circles(triangle, np.eye(2)) and not departures.in_circles(
         triangle[:1], turn
     )
     for seed in range(300):
         rng = np.random.default_rng(seed)
-        Z, A = variations.whole(rng.normal(size=(5, 2))), rng.integers(-3, 4, (2, 2))
+        Z, A = departures.whole(rng.normal(size=(5, 2))), rng.integers(-3, 4, (2, 2))
         scores = [[int(x) for x in row] for row in (Z @ A.T @ Z.T)]
         c = [row.index(max(row)) for row in scores]
         on = set()
@@ -437,13 +446,13 @@ def test_circles_of_any_length():
             for _ in range(5):
                 i = c[i]
             on.add(i)  # on a circle now
-        assert variations.in_circles(Z, A) == any(c[i] != i for i in on), seed
+        assert departures.in_circles(Z, A) == any(c[i] != i for i in on), seed
 
 
 def test_who_goes_on_for_ever_by_loops():
     """Bugs: rounding counts as wandering, a margin of one head or one layer, early layers, leaders of one head alone."""
     for heads, lead, d, seed in ((2, 3, 3, 0), (2, 3, 2, 1)):
-        found, _ = variations.restless("", heads, lead, d, seed, draws=10_000)
+        found, _ = departures.restless(heads, lead, d, seed, draws=10_000)
         rng = np.random.default_rng(seed)
         G, V = (
             rng.normal(size=(10_000, heads, d, d)),
@@ -456,7 +465,7 @@ def test_who_goes_on_for_ever_by_loops():
                 for ms in M
             ]
         )
-        assert found["kept"] == kept.sum() and found["share"] == variations.interval(
+        assert found["kept"] == kept.sum() and found["share"] == departures.interval(
             found["found"], found["kept"]
         )
         share, wander = rng.dirichlet(np.ones(lead), int(kept.sum())), 0
@@ -479,8 +488,8 @@ def test_runs_until_all_have_settled():
     """Bug: a run that stops as soon as somebody has settled."""
     rng = np.random.default_rng(0)
     for _ in range(20):
-        Z = variations.whole(rng.normal(size=(8, 2)))
-        end, goals, k = variations.run_until_settled(Z, Layer(1), 50)
+        Z = departures.whole(rng.normal(size=(8, 2)))
+        end, goals, k = departures.run_until_settled(Z, Layer(1), 50)
         X = Z
         for _ in range(k):
             assert not settled(X, Layer(1))[1].all()
@@ -491,7 +500,7 @@ def test_runs_until_all_have_settled():
 
 def test_normalised_clouds_have_a_smallest_gap_of_one():
     """Bugs: the largest gap, the gap for its root, clouds with one leader."""
-    for Z in variations.normalised_clouds(np.random.default_rng(0), 12, 7, 2):
+    for Z in departures.normalised_clouds(np.random.default_rng(0), 12, 7, 2):
         V = Z[leaders(Z, 1)]
         gaps = [
             v @ v - v @ w for i, v in enumerate(V) for j, w in enumerate(V) if i != j
@@ -501,8 +510,8 @@ def test_normalised_clouds_have_a_smallest_gap_of_one():
 
 def test_when_softmax_leaves_a_leader():
     """Bugs: layers counted from 0, all leaders instead of one, half of the way for a quarter, an early end of all."""
-    found, _ = variations.softmax_life("", 4, 2, 0, clouds=6, n=6, layers=400)
-    Z = variations.normalised_clouds(np.random.default_rng(0), 6, 6, 2)
+    found, _ = departures.softmax_life(4, 2, 0, clouds=6, n=6, layers=400)
+    Z = departures.normalised_clouds(np.random.default_rng(0), 6, 6, 2)
     for c, X in enumerate(Z):
         who = leaders(X, 1)
         near = [
@@ -525,7 +534,7 @@ def test_when_softmax_leaves_a_leader():
 
 def test_labels_of_quiet_and_loud():
     """Bugs: no loud token, or one that counts as quiet."""
-    Z, labels = variations.quiet_and_loud(np.random.default_rng(0), 400)
+    Z, labels = departures.quiet_and_loud(np.random.default_rng(0), 400)
     length = np.linalg.norm(Z, axis=-1)
     assert (length.argmax(1) == 0).all() and (
         length[:, 0] > 1.49 * length[:, 1:].max(1)
@@ -538,11 +547,11 @@ def test_which_rows_feed_forward_is_tried_on(monkeypatch):
     """Bug: accuracy on the rows that were trained on."""
     asked = []
     monkeypatch.setattr(
-        variations,
+        departures,
         "classified",
         lambda train, test, *args: asked.append((train, test)) or 0.5,
     )
-    variations.feed_forward("", 0, sets=30, steps=1)
+    departures.feed_forward(0, sets=30, steps=1)
     for train, test in asked:
         assert len(train[0]) == len(test[0]) == 30 and not torch.equal(
             train[0], test[0]
@@ -556,16 +565,14 @@ def test_no_width_is_no_layer():
     Z = torch.randn(200, 1, 2)
     y = (Z[:, 0, 0].abs() > 0.7).float()
     flat, deep = (
-        variations.classified((Z, y), (Z, y), width, 0, 150) for width in (0, 8)
+        departures.classified((Z, y), (Z, y), width, 0, 150) for width in (0, 8)
     )
     assert deep > 0.9 > 0.75 > flat
 
 
 def test_a_dial_is_compared_with_the_theorems_case():
     """Bug: with itself, so that everything is the same."""
-    facts, _ = variations.one_dial(
-        "", "softmax, T = 1", False, 0, clouds=3, n=8, layers=20
-    )
+    facts, _ = departures.one_dial("softmax, T = 1", False, 0, clouds=3, n=8, layers=20)
     assert facts["same"][0] == 0 and facts["with_none"][0] > facts["places"][0] - 1e-9
 
 
@@ -595,11 +602,11 @@ def test_shrunk_is_by_a_millionth_and_clusters_are_two():
     def facts(scale):
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(
-                variations,
+                departures,
                 "run_until_settled",
                 lambda Z, layer, layers: (Z * scale, None, None),
             )
-            return variations.which_matrix("", 4, 0, 0, 0, clouds=2, n=6, layers=1)[0]
+            return departures.which_matrix(4, 0, 0, 0, clouds=2, n=6, layers=1)[0]
 
     from fractions import Fraction
 
@@ -607,7 +614,7 @@ def test_shrunk_is_by_a_millionth_and_clusters_are_two():
         facts(Fraction(1, 10**7))["undecided_but_shrunk"] == 2
         and facts(Fraction(1, 10**4))["undecided_but_shrunk"] == 0
     )
-    point, _ = variations.which_matrix("", 0, 4, 0, 0, clouds=2, n=6, layers=60)
+    point, _ = departures.which_matrix(0, 4, 0, 0, clouds=2, n=6, layers=60)
     assert point["point"][0] == 1 and point["clusters"][0] == 0
 
 
@@ -658,7 +665,8 @@ def test_facts_come_after_their_arrays(tmp_path, monkeypatch):
 def test_a_shelf_believes_its_own_alone(tmp_path):
     """Bugs: another's result, or damaged arrays, are taken; what other code has made is taken for its own."""
     shelf, key = graph.Shelf(tmp_path), graph.Key("asked", "code")
-    assert shelf.put("x", key, "abc", {"a": 1}, {"t": torch.ones(2)})[0] == {
+    made = {"commit": "abc", "seeds": 1}
+    assert shelf.put("x", key, made, {"a": 1}, {"t": torch.ones(2)})[0] == {
         "a": 1,
         "commit": "abc",
     }
@@ -669,10 +677,10 @@ def test_a_shelf_believes_its_own_alone(tmp_path):
     assert shelf.get("x", graph.Key("another", "code")) is None
     (found, _), same = shelf.get("x", graph.Key("asked", "changed"))
     assert found["commit"] == "abc (its code has changed since)" and not same
-    shelf.put("y", key, "abc", {}, {"t": torch.zeros(2)})
+    shelf.put("y", key, made, {}, {"t": torch.zeros(2)})
     (tmp_path / "y.safetensors").replace(tmp_path / "x.safetensors")
     assert shelf.get("x", key) is None
-    shelf.put("x", key, "abc", {"a": 1}, {})
+    shelf.put("x", key, made, {"a": 1}, {})
     (tmp_path / "x.json").write_text(
         (tmp_path / "x.json").read_text().replace('"a": 1', '"a": 2')
     )

@@ -138,7 +138,7 @@ def test_a_mutant_is_killed_and_another_survives(tmp_path):
     files = {
         "hmlib/__init__.py": "def larger(x, y):\n    return x if x > y else y\n\n\nSIZE = 3\n",
         "tests/test_larger.py": "from hmlib import larger\n\n\ndef test_larger():\n    assert larger(1, 2) == 2\n",
-        "benchmarks/provenance.py": WRITE,
+        "studies/provenance.py": WRITE,
         "pyproject.toml": "[tool.pytest.ini_options]\npythonpath = ['tests']\n",
     }
     list_of = 'file = "hmlib/__init__.py"\ntests = ["tests/test_larger.py"]\n'

@@ -19,7 +19,7 @@ from dask.distributed import LocalCluster  # noqa: E402
 
 from hmlib import leaders, limit, simulate  # noqa: E402
 from hmlib.counting import LAWS, expected  # noqa: E402
-from studies import graph, statistics  # noqa: E402
+from studies import graph, laws, statistics  # noqa: E402
 from studies.graph import Task  # noqa: E402
 
 
@@ -40,7 +40,7 @@ def facts(done):
 def test_clouds_are_counted_rightly(law, d):
     """By the oracle, on fractions: leaders and births by the definition, the hull by its corners."""
     alphas, many, n = (1.0, 0.5), 6, 9
-    found, arrays = statistics.clouds("", law, n, d, many, alphas, seed=5)
+    found, arrays = statistics.clouds(law, n, d, many, alphas, seed=5)
     rng = np.random.default_rng([5, [*LAWS].index(law), n, d])
     all_clouds = [LAWS[law](rng, n, d) for _ in range(many)]
     hulls = [len(oracle.hull(Z.tolist())) if d == 2 else 2 for Z in all_clouds]
@@ -83,7 +83,7 @@ def test_clouds_are_counted_rightly(law, d):
 def test_emerging_leaders_are_counted(monkeypatch):
     """The triangle above, as if it were drawn: two emerge, and there are more leaders than vertices."""
     monkeypatch.setitem(LAWS, "Gaussian", lambda rng, n, d: np.array(TRIANGLE, float))
-    (row,) = statistics.clouds("", "Gaussian", 5, 2, 3, [1.0])[0]["alpha"]
+    (row,) = statistics.clouds("Gaussian", 5, 2, 3, [1.0])[0]["alpha"]
     assert (
         row["with_emerging"],
         row["emerging"],
@@ -110,7 +110,7 @@ def test_a_known_law_is_found(law):
     fits, predicts, near, others = [], [], [], []
     for _ in range(200):
         error = 0.001 * mean(SIZES)
-        found = statistics.fit(
+        found = laws.fit(
             SIZES, mean(SIZES) + error * rng.normal(size=len(SIZES)), error
         )
         row = found["all"][law]
@@ -136,7 +136,7 @@ def test_what_breaks_a_law_is_seen():
     """A largest size that departs from the law, and a law that was never there."""
     mean, error = KNOWN["power"][0](SIZES), 0.005 * KNOWN["power"][0](SIZES)
     bent = mean * np.append(np.ones(len(SIZES) - 1), 1.05)
-    row = statistics.fit(SIZES, bent, error)
+    row = laws.fit(SIZES, bent, error)
     assert (
         row["law"] == "power"
         and row["all"]["power"]["fits"]
@@ -144,7 +144,7 @@ def test_what_breaks_a_law_is_seen():
     )
     waves = mean * (1 + 0.1 * np.sin(np.arange(len(SIZES))))
     assert not any(
-        found["fits"] for found in statistics.fit(SIZES, waves, error)["all"].values()
+        found["fits"] for found in laws.fit(SIZES, waves, error)["all"].values()
     )
 
 
@@ -163,16 +163,14 @@ def test_the_law_of_settlement():
         ]
         return {"law": "ball", "d": 2, "n": 30, "clouds": 100, "alpha": settled}
 
-    (found,) = statistics.settling(
-        [row(), row() | {"alpha": row()["alpha"][:1]}]
-    ).values()
+    (found,) = laws.settling([row(), row() | {"alpha": row()["alpha"][:1]}]).values()
     assert (
         found["parameters"] == pytest.approx([0.5, 0.4])
         and found["residual"] < 1e-9
         and found["error"] == 0.2
     )
     assert found["said"] == pytest.approx(found["measured"])
-    (found,) = statistics.settling([row(bend=1)]).values()
+    (found,) = laws.settling([row(bend=1)]).values()
     assert found["measured"] - found["said"] == pytest.approx(1)
 
 
@@ -180,7 +178,7 @@ def test_the_exact_number_is_tried_on_what_led_at_once():
     """It fits clouds that are what they claim to be, and no others."""
     rows = []
     for n in (5, 6, 7, 8, 9, 10):
-        found, _ = statistics.clouds("", "Gaussian", n, 2, 400)
+        found, _ = statistics.clouds("Gaussian", n, 2, 400)
         rows.append(
             {
                 "law": "Gaussian",
@@ -190,16 +188,16 @@ def test_the_exact_number_is_tried_on_what_led_at_once():
             }
             | found
         )
-    assert statistics.fits(rows)["Gaussian, d = 2"]["exact"]["fits"]
+    assert laws.fits(rows)["Gaussian, d = 2"]["exact"]["fits"]
     wrong = [row | {"expected": row["expected"] * 1.1} for row in rows]
-    found = statistics.fits(wrong)["Gaussian, d = 2"]
+    found = laws.fits(wrong)["Gaussian, d = 2"]
     assert not found["exact"]["fits"] and set(found) == {
         "leaders",
         "settled",
         "hull",
         "exact",
     }
-    assert statistics.fits(rows[:5]) == {}
+    assert laws.fits(rows[:5]) == {}
 
 
 def test_families_of_basins():
@@ -215,7 +213,7 @@ def test_families_of_basins():
         rng.gamma(2, size=20_000),
         np.append(rng.gamma(30, size=10_000), rng.exponential(size=10_000)),
     )
-    found, _ = statistics.basins("", gamma=given(gamma), mixed=given(mixed))
+    found, _ = statistics.basins(gamma=given(gamma), mixed=given(mixed))
     rows, chance = found["gamma"]["families"], found["gamma"]["chance"]
     assert rows["gamma"]["distance"] < chance < rows["expon"]["distance"]
     assert rows["gamma"]["parameters"][0] == pytest.approx(2, rel=0.05)
@@ -257,7 +255,7 @@ def test_reviews(small):
     """Ours leave padding out, which the published model does not; both count distinct words."""
     some, table = small[0], small[1]["embedding"].astype(float)
     for which, least in (("published", 0), ("ours", 1)):
-        found, _ = statistics.depth_of_reviews("", which, many=20, seed=3)
+        found, _ = statistics.depth_of_reviews(which, many=20, seed=3)
         rows = np.random.default_rng(3).choice(np.arange(50, 80), 20, replace=False)
         words = [{int(i) for i in some.ids[row] if i >= least} for row in rows]
         assert (
@@ -340,7 +338,7 @@ def test_the_study_in_miniature(small, monkeypatch, tmp_path):
             [task.run.__name__, task.given | few if "n" in task.given else task.name]
         )
         if key not in run:
-            found, arrays = task.run("", **task.given | few)
+            found, arrays = task.run(**task.given | few)
             run[key] = (json.loads(json.dumps(found)), arrays)
         done[task.name] = (run[key][0] | {"commit": "abc"}, run[key][1])
     (file,) = statistics.write(done, tmp_path, "python -m studies statistics")

@@ -21,7 +21,16 @@ from hmlib import HardmaxClassifier, Vocabulary, explain, leaders  # noqa: E402
 from hmlib.classifier import evaluate  # noqa: E402
 from hmlib.reviews import Reviews  # noqa: E402
 from studies import __main__ as command  # noqa: E402
-from studies import graph, measures, models, real_text, sentiment, texts, variations  # noqa: E402
+from studies import (  # noqa: E402
+    departures,
+    graph,
+    measures,
+    models,
+    real_text,
+    sentiment,
+    texts,
+    variations,
+)
 from studies.graph import Task  # noqa: E402
 
 ROOT = Path(__file__).parents[1]
@@ -851,11 +860,10 @@ def test_the_variations_study_in_miniature(monkeypatch, tmp_path):
     ]
     assert set(graph.keys(variations.tasks())) == {task.name for task in tasks}
     done = {
-        task.name: (task.run(folder=None, **task.given)[0] | {"commit": "abc"}, {})
-        for task in tasks
+        task.name: (task.run(**task.given)[0] | {"commit": "abc"}, {}) for task in tasks
     }
     chosen = next(task for task in tasks if task.name == "matrix +4 -0 turn 2")
-    again, _ = chosen.run(folder=None, **chosen.given)
+    again, _ = chosen.run(**chosen.given)
     assert again == {k: v for k, v in done[chosen.name][0].items() if k != "commit"}
     file = variations.write(done, tmp_path, "python -m studies variations")[0]
     result = json.loads(file.read_text())
@@ -897,25 +905,25 @@ def test_the_variations_study_in_miniature(monkeypatch, tmp_path):
 
 
 def test_intervals_and_places():
-    share, low, high = variations.interval(8, 20)
+    share, low, high = departures.interval(8, 20)
     assert share == 0.4 and (low, high) == pytest.approx((0.2188, 0.6134), abs=1e-4)
-    assert variations.interval(0, 200)[1:] == pytest.approx(
+    assert departures.interval(0, 200)[1:] == pytest.approx(
         [0, 1.96**2 / (200 + 1.96**2)]
     )
-    assert variations.mean_of([1, 2, 3]) == pytest.approx(
+    assert departures.mean_of([1, 2, 3]) == pytest.approx(
         [2, 2 - 1.96 / 3**0.5, 2 + 1.96 / 3**0.5]
     )
-    assert variations.places(np.array([[0.0, 1], [0, 1 + 1e-9], [1, 0]])) == 2
-    Z = variations.whole(np.array([[8, 0], [-4, 7], [-4, -7]]) / 100)
-    assert variations.in_circles(
+    assert departures.places(np.array([[0.0, 1], [0, 1 + 1e-9], [1, 0]])) == 2
+    Z = departures.whole(np.array([[8, 0], [-4, 7], [-4, -7]]) / 100)
+    assert departures.in_circles(
         Z, np.array([[1, -4], [4, 1]])
-    ) and not variations.in_circles(Z, np.eye(2))
+    ) and not departures.in_circles(Z, np.eye(2))
 
 
 @pytest.mark.parametrize(("plus", "minus"), [(3, 0), (2, 1), (0, 2), (1, 1)])
 def test_random_matrices_have_their_signature(plus, minus):
     for seed in range(5):
-        A = variations.random_matrix(
+        A = departures.random_matrix(
             np.random.default_rng(seed), 3, plus, minus, turn=0.5
         )
         values = np.linalg.eigvalsh(A + A.T) / abs(A).max()

@@ -606,8 +606,8 @@ def score(rows):
 def store(rows, command):
     """results/mutants.json, and a table to read, results/mutants.md."""
     sys.path.insert(0, str(ROOT))
-    from benchmarks.provenance import provenance, write
     from hmlib.files import write_whole
+    from studies.provenance import provenance, write
 
     result = {"score": round(score(rows), 4), "files": counts(rows), "mutants": rows}
     write(

@@ -24,7 +24,7 @@ from myst_nb.core.execute.cache import NotebookClientCache
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.append(str(ROOT))  # in this process alone, not in the kernels
 
-from benchmarks.fingerprint import Project  # noqa: E402
+from studies.fingerprint import Project  # noqa: E402
 
 MOST = 200  # executed notebooks that are kept
 NAME = re.compile(r"(?<![0-9a-f])[0-9a-f]{32}(?![0-9a-f])")

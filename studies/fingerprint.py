@@ -1,8 +1,9 @@
-"""What a piece of code depends on in this project, as one digest: the definitions that it names, what they name in turn,
-and the files they speak of.
+"""What a piece of code depends on in this project, as one digest: the definitions that
+it names, what they name in turn, and the files they speak of.
 
-Comments, docstrings, layout, and what is not named do not count. So a task is run again, or a chapter executed again,
-when something changes that it computes with, and not for an edit beside it. Versions of other packages are not part of it.
+Comments, docstrings, layout, and what is not named do not count. So a task is run
+again, or a chapter executed again, when something changes that it computes with, and
+not for an edit beside it. Versions of other packages are not part of it.
 """
 
 import ast
@@ -12,25 +13,17 @@ from itertools import chain
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-PACKAGES = ("hmlib", "studies", "benchmarks")
+PACKAGES = ("hmlib", "studies")
 DEFINITION = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
-STORED = (
-    "hmlib/**/*",
-    "results/*",
-)  # files that code may read; it says so by their names
+STORED = ("hmlib/**/*", "results/*")  # what code may read, and says so by names
 
 
 class Module:
     """The statements of a file, by the names they bind."""
 
     def __init__(self, name, package, text):
-        self.name, self.package, self.bound, self.imports, self.always = (
-            name,
-            package,
-            {},
-            {},
-            [],
-        )
+        self.name, self.package = name, package
+        self.bound, self.imports, self.always = {}, {}, []
         for node in ast.parse(text).body:
             self.add(plain(node))
 
@@ -51,10 +44,9 @@ class Module:
         if not names and not isinstance(node, ast.Pass):
             self.always.append(node)
         if names == ["LATER"]:  # what a package imports when it is first asked for
-            for module, found in ast.literal_eval(node.value).items():
-                self.imports |= {
-                    name: (f"{self.name}.{module}", name) for name in found
-                }
+            for module, there in ast.literal_eval(node.value).items():
+                place = f"{self.name}.{module}"
+                self.imports |= {name: (place, name) for name in there}
 
 
 class Project:
@@ -62,9 +54,7 @@ class Project:
 
     def __init__(self, root=ROOT):
         self.root, self.modules, self.looked_at, self.stored = Path(root), {}, {}, {}
-        for file in sorted(
-            file for pattern in STORED for file in self.root.glob(pattern)
-        ):
+        for file in sorted(chain.from_iterable(map(self.root.glob, STORED))):
             if file.is_file() and file.suffix not in (".py", ".pyc"):
                 self.stored.setdefault(file.stem, []).append(file)
 
@@ -88,24 +78,16 @@ class Project:
                 continue
             seen.add(target)
             module, name = self.module(target[0]), target[1]
-            nodes = (
-                module.bound.get(name, [])
-                if name
-                else chain.from_iterable(module.bound.values())
-            )
-            todo += (
-                []
-                if name
-                else filter(
-                    None, (self.follow(*found) for found in module.imports.values())
-                )
-            )
+            if name:
+                nodes = module.bound.get(name, [])
+            else:  # all of the module
+                nodes = chain.from_iterable(module.bound.values())
+                imports = (self.follow(*where) for where in module.imports.values())
+                todo += filter(None, imports)
             for node in [*nodes, *module.always]:
                 if node not in self.looked_at:
-                    self.looked_at[node] = (
-                        self.texts(module, node),
-                        self.named(module, node),
-                    )
+                    looks = self.texts(module, node), self.named(module, node)
+                    self.looked_at[node] = looks
                 texts |= self.looked_at[node][0]
                 todo += self.looked_at[node][1]
         return hashlib.sha256("\n".join(sorted(texts)).encode()).hexdigest()
@@ -115,31 +97,23 @@ class Project:
         if name not in self.modules:
             path = self.root / name.replace(".", "/")
             if file is None and name.partition(".")[0] in PACKAGES:
-                file = next(
-                    (
-                        f
-                        for f in (path / "__init__.py", path.with_suffix(".py"))
-                        if f.exists()
-                    ),
-                    None,
-                )
-            package = (
-                name if file and file.stem == "__init__" else name.rpartition(".")[0]
-            )
-            self.modules[name] = (
-                Module(name, package, file.read_bytes()) if file else None
-            )
+                places = path / "__init__.py", path.with_suffix(".py")
+                file = next(filter(Path.exists, places), None)
+            is_package = file and file.stem == "__init__"
+            package = name if is_package else name.rpartition(".")[0]
+            self.modules[name] = file and Module(name, package, file.read_bytes())
         return self.modules[name]
 
     def follow(self, module, name):
-        """Where module.name is defined: (module, name), or (module, None) for a module; None, if it is not ours."""
-        found = self.module(module)
-        if found is None or name is None:
-            return found and (module, None)
-        if name in found.bound:
+        """Where module.name is defined: (module, name), or (module, None) for a module;
+        None, if it is not ours."""
+        there = self.module(module)
+        if there is None or name is None:
+            return there and (module, None)
+        if name in there.bound:
             return module, name
-        if name in found.imports:
-            return self.follow(*found.imports[name])
+        if name in there.imports:
+            return self.follow(*there.imports[name])
         return self.follow(f"{module}.{name}", None)
 
     def named(self, module, node):
@@ -152,18 +126,14 @@ class Project:
 
         def target(n):
             if isinstance(n, ast.Name) and n.id in free:
-                return (
-                    self.follow(*local[n.id])
-                    if n.id in local
-                    else self.follow(module.name, n.id)
-                )
+                return self.follow(*local.get(n.id, (module.name, n.id)))
             if isinstance(n, ast.Attribute) and (base := target(n.value)):
                 return base if base[1] else self.follow(base[0], n.attr) or base
             return None
 
         def visit(n):
-            if isinstance(n, ast.Name | ast.Attribute) and (found := target(n)):
-                out.append(found)
+            if isinstance(n, ast.Name | ast.Attribute) and (where := target(n)):
+                out.append(where)
             else:
                 for child in ast.iter_child_nodes(n):
                     visit(child)
@@ -173,22 +143,14 @@ class Project:
 
     def texts(self, module, node):
         """A statement, and the digests of the files it speaks of."""
-        said = (
-            n.value
-            for n in ast.walk(node)
-            if isinstance(n, ast.Constant) and isinstance(n.value, str)
-        )
-        files = [
-            file
-            for text in said
-            if "." in text[-20:]
-            for file in self.stored.get(Path(text[-200:]).stem, [])
-        ]
-        digests = {
-            f"{file.relative_to(self.root)}: {hashlib.sha256(file.read_bytes()).hexdigest()}"
-            for file in files
-        }
-        return digests | {f"{module.name}: {ast.unparse(node)}"}
+        texts = {f"{module.name}: {ast.unparse(node)}"}
+        for n in ast.walk(node):
+            said = n.value if isinstance(n, ast.Constant) else None
+            if isinstance(said, str) and "." in said[-20:]:
+                for file in self.stored.get(Path(said[-200:]).stem, []):
+                    digest = hashlib.sha256(file.read_bytes()).hexdigest()
+                    texts.add(f"{file.relative_to(self.root)}: {digest}")
+        return texts
 
 
 def plain(node):
@@ -196,12 +158,9 @@ def plain(node):
     for n in ast.walk(node):
         if isinstance(n, DEFINITION) and ast.get_docstring(n) is not None:
             n.body = n.body[1:] or [ast.Pass()]
-    is_text = (
-        isinstance(node, ast.Expr)
-        and isinstance(node.value, ast.Constant)
-        and isinstance(node.value.value, str)
-    )
-    return ast.Pass() if is_text else node
+    if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+        return node if not isinstance(node.value.value, str) else ast.Pass()
+    return node
 
 
 def imported(node, package):

@@ -13,18 +13,26 @@ from hmlib.files import write_whole
 ROOT = Path(__file__).parents[1]
 
 
-def provenance(command, data, seeds):
-    """command that made it, sha256 of its data or None, seeds; the rest is looked up."""
+def record(data=None, seeds=None):
+    """Where something was made, by what, and when: a dict that says it in JSON.
+
+    data   sha256 of what it was made from, by name, or of one file
+    seeds  of what was drawn
+    """
+    packages = {name: version(name) for name in ("numpy", "torch", "hmlib")}
     return {
-        "command": command,
         "data": data,
         "seeds": seeds,
-        "versions": {"python": platform.python_version()}
-        | {name: version(name) for name in ("numpy", "torch", "hmlib")},
+        "versions": {"python": platform.python_version()} | packages,
         "machine": {"cpu": _cpu(), "cores": os.cpu_count()},
         "commit": commit(),
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
     }
+
+
+def provenance(command, data, seeds):
+    """The record of a result, and the command that made it."""
+    return {"command": command} | record(data, seeds)
 
 
 def write(result, path):
@@ -39,7 +47,8 @@ def merge(parts, path):
             before = dict(json.loads(path.read_bytes()))
         except (OSError, ValueError, TypeError, RecursionError) as error:
             raise ValueError(
-                f"{path} is damaged, or another file: restore it, or remove it. ({error})"
+                f"{path} is damaged, or another file: restore it, or remove it. "
+                f"({error})"
             ) from error
     write(before | parts, path)
 
@@ -56,15 +65,12 @@ def _cpu():
 
 
 def commit():
-    """The commit of this checkout, marked if there are changes on top; None outside git."""
+    """The commit of this checkout, marked if there are changes on top; None outside
+    git."""
 
     def git(*command):
-        done = subprocess.run(
-            ["git", "--no-optional-locks", *command],
-            cwd=ROOT,
-            capture_output=True,
-            text=True,
-        )
+        command = ["git", "--no-optional-locks", *command]
+        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
         return done.stdout.strip() if done.returncode == 0 else None
 
     try:
