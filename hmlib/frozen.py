@@ -11,15 +11,21 @@ if x is in C_i, too, and positive for all t if it is not. Both can be decided, a
 
 from collections import defaultdict
 from fractions import Fraction
-from math import ceil, comb, factorial
+from math import ceil, comb, factorial, inf
+from time import perf_counter
 
 import numpy as np
 
 MOST_LAYERS = 20_000  # that are looked at, one by one, before it is left open whether a gap stays positive
+FEW = 16  # binom(t, k) up to there is below 1e60 in all of these layers
+UNSURE, TINY = (
+    1e-9,
+    1e-200,
+)  # far more than the roundings, and the underflow, of such a sum
 
 
-def for_ever(Z, goals, sets, copies, alpha, A=None):
-    """(M, q) if all sets stay as they are, else None.
+def for_ever(Z, goals, sets, copies, alpha, A=None, until=inf):
+    """(M, q) if all sets stay as they are, else None; or if that takes longer than `until`.
 
     For a token in its own set the mean is that of the others: right if it is at rest, and else its gap to itself, in the
     mean over those others <A z_i, r^t (Q - q)> with q of higher degree than their Q, is not 0 for ever.
@@ -41,12 +47,14 @@ def for_ever(Z, goals, sets, copies, alpha, A=None):
             x[i] = new
     r = 1 / (1 + alpha)
     for i, members in sets.items():
+        if perf_counter() > until:
+            return None
         gaps = gaps_of(i, members[members != i][0], M, q, A)
         for x in range(len(Z)):
             gap = {
                 term: c[x] for term, c in gaps.items() if c[x]
             }  # at t = 0 it is 0 for x in C_i alone
-            if gap and not positive(gap, r):
+            if gap and not positive(gap, r, until):
                 return None
     return M, q
 
@@ -69,20 +77,42 @@ def gaps_of(i, j, M, q, A):
     return gaps
 
 
-def positive(gap, r):
+def positive(gap, r, until=inf):
     """Is f(t) = sum of c r^(p t) binom(t, k) over {(p, k): c} positive for t = 0, 1, 2, ...?
 
-    In the end the term with the largest r^p, of these that with the largest k, outweighs all others. From the layer on
-    where they shrink beside it, it is enough that it outweighs the negative ones once.
+    In the end the term with the largest r^p, of these that with the largest k, outweighs
+    all others. From the layer on where they shrink beside it, it is enough that it outweighs
+    the negative ones once. What is not known by the time `until` is left open: no Yes.
     """
     first = min(gap, key=lambda term: (term[0], -term[1]))
     late = max(first[1], ceil(max(k for _, k in gap) / (1 - r)))
     if gap[first] < 0:
         return False
+    value = _Sum(gap, r)
+    against = _Sum({term: c for term, c in gap.items() if c < 0 or term == first}, r)
     for t in range(MOST_LAYERS):
-        now = {(p, k): c * r ** (p * t) * comb(t, k) for (p, k), c in gap.items()}
-        if sum(now.values()) <= 0:
+        if value.sign(t) <= 0 or perf_counter() > until:
             return False
-        if t >= late and now[first] + sum(c for c in now.values() if c < 0) > 0:
+        if t >= late and against.sign(t) > 0:
             return True
     return False
+
+
+class _Sum:
+    """A sum of c r^(p t) binom(t, k), whose sign is asked: of floats where they can tell."""
+
+    def __init__(self, gap, r):
+        self.gap, self.r, self.rate = gap, r, float(r)
+        top, least = max(map(abs, gap.values())), min(p for p, _ in gap)
+        rough = {(p - least, k): Fraction(c) / top for (p, k), c in gap.items()}
+        self.rough = [(p, k, float(c)) for (p, k), c in rough.items()]  # the same sign
+        self.plain = max(k for _, k in gap) <= FEW
+
+    def sign(self, t):
+        if self.plain:
+            left = self.rate**t
+            terms = [c * comb(t, k) * left**p for p, k, c in self.rough]
+            total = sum(terms)
+            if abs(total) > UNSURE * sum(map(abs, terms)) + TINY:
+                return total
+        return sum(c * self.r ** (p * t) * comb(t, k) for (p, k), c in self.gap.items())

@@ -329,7 +329,7 @@ class _Run:
         self._go(seconds, megabytes)
 
     def _go(self, seconds, megabytes):
-        cloud, began = self.cloud, perf_counter()
+        cloud, self.until = self.cloud, perf_counter() + seconds
         while self._look():
             if self.settled.all():
                 self.certain = cloud.sure
@@ -349,7 +349,7 @@ class _Run:
             ):
                 self.why = f"the run on whole numbers needs more than {megabytes} megabytes. limit(..., megabytes=...) gives it more."
                 return
-            if perf_counter() - began > seconds:
+            if perf_counter() > self.until:
                 self.why = f"the run on whole numbers has taken its {seconds} seconds. limit(..., seconds=...) gives it more."
                 return
             if not cloud.exact and (before == cloud.Z).all():
@@ -425,6 +425,7 @@ class _Run:
             self.copies,
             self.cloud.rates[-1],
             self.cloud.A,
+            self.until,
         )
         if sets and found:
             self.target, self.ahead = found

@@ -2,6 +2,8 @@
 
 from fractions import Fraction
 from itertools import product
+from math import comb
+from time import perf_counter
 from types import SimpleNamespace
 
 import numpy as np
@@ -383,6 +385,55 @@ def test_a_gap_that_is_0_once_is_not_positive():
     )  # t / 2^t is at most a half
     assert not frozen.positive({(0, 0): half, (1, 1): Fraction(-1)}, half)
     assert not frozen.positive({(1, 0): Fraction(100), (0, 0): Fraction(-1)}, half)
+
+
+def test_signs_of_sums_by_floats():
+    """Bugs: floats tell the sign of a sum that nearly vanishes, or of one whose binomials are no floats."""
+    half, hair = Fraction(1, 2), Fraction(1, 10**20)
+    for t in (1, 7, 50, 500, 5000):
+        for sign in (-1, 0, 1):
+            gap = {(1, 0): Fraction(2) ** t * (1 + sign * hair), (0, 0): Fraction(-1)}
+            assert np.sign(frozen._Sum(gap, half).sign(t)) == sign
+    assert (
+        frozen._Sum(
+            {(1, 0): Fraction(1), (1, 130): Fraction(-1)}, Fraction(999, 1000)
+        ).sign(20_000)
+        < 0
+    )
+    rng = np.random.default_rng(0)
+    for _ in range(300):
+        terms = {(int(p), int(p and k)) for p, k in rng.integers(0, (3, 5), (4, 2))}
+        gap = {
+            term: Fraction(int(rng.integers(1, 99)) * int(rng.choice([-1, 1])), 7)
+            for term in terms
+        }
+        r, t = (
+            Fraction(*rng.choice([(1, 2), (9, 10), (1, 10**6), (99, 100)]).tolist()),
+            int(rng.integers(0, 400)),
+        )
+        true = sum(c * r ** (p * t) * comb(t, k) for (p, k), c in gap.items())
+        assert np.sign(frozen._Sum(gap, r).sign(t)) == np.sign(true)
+
+
+def test_a_budget_holds_for_ties_that_may_last():
+    """Bug: whether sets stay for ever is asked without end. With alpha = 1/1000 fractions alone took minutes for five tokens."""
+    Z = np.array([(3, 3, -3), (-3, 3, 3), (3, 3, -1), (-1, 3, 3), (0, 1, 0)])
+    end = limit(Z, 1e-3)
+    assert end.certified and end.tokens[4].tolist() == [0, 3, 0]
+    began = perf_counter()
+    assert not limit(Z, 1e-6, seconds=0.1).certified
+    assert perf_counter() - began < 15  # after which it would have gone on for hours
+    gap, half = {(0, 0): Fraction(51, 100), (1, 1): Fraction(-1)}, Fraction(1, 2)
+    assert frozen.positive(gap, half) and not frozen.positive(gap, half, until=-np.inf)
+    X = step(arithmetic.rationals(Z), Fraction(1))
+    asked = (
+        X,
+        X,
+        {i: np.flatnonzero(row) for i, row in enumerate(attention_sets(X)) if i > 1},
+        np.ones(5, int),
+        Fraction(1),
+    )
+    assert frozen.for_ever(*asked) and frozen.for_ever(*asked, until=-np.inf) is None
 
 
 def test_a_guess_is_called_one():
