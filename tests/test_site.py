@@ -58,6 +58,22 @@ def test_the_front_door_leads_to_the_intro(browser, server):
     page.context.close()
 
 
+@pytest.mark.parametrize("word", ["__proto__", "constructor", "tostring", "hull"])
+def test_the_search_finds_pages_or_nothing(browser, server, word):
+    """Bug: what every object has was taken for a word of the index, and led to undefined.html, or to no answer at all."""
+    page, wrong = visit(browser, f"{server}/search.html?q={word}")
+    page.wait_for_function(
+        "/found|did not match/i.test(document.querySelector('#search-results').textContent)"
+    )
+    links = page.eval_on_selector_all(
+        "#search-results li a", "links => links.map(a => a.getAttribute('href'))"
+    )
+    assert wrong == []
+    assert all((SITE / re.split("[?#]", link)[0]).is_file() for link in links)
+    assert links or word != "hull"
+    page.context.close()
+
+
 # Live figures
 
 LIVE = {"book/intro.html": "playground", "notebooks/01_geometry.html": "playground"}

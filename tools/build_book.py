@@ -33,6 +33,8 @@ def main():
         sys.exit(f"Jupyter Book reported success but there is no {INDEX}.")
     write_model(INDEX.parent / "_static")
     write_whole(INDEX.parent / "404.html", NOT_FOUND.format(address=address() or "./"))
+    search = INDEX.parent / "_static" / "searchtools.js"
+    write_whole(search, search.read_text(encoding="utf-8") + SEARCH)
     for page in sorted(INDEX.parent.rglob("*.html")):
         write_whole(page, finished(page.read_text(encoding="utf-8")))
     print(f"\nThe book is here: {INDEX.as_uri()}")
@@ -65,6 +67,18 @@ def write_model(folder):
 
         write_review_model(load_review_model(stored), folder / "review-model.js")
 
+
+# Every object has a "constructor" and a "__proto__", and the search took these for words that it had found.
+SEARCH = """
+{
+  const words = Object.create(null, { hasOwnProperty: { value: Object.prototype.hasOwnProperty } });
+  const take = Search.setIndex;
+  Search.setIndex = (index) => {
+    for (const found of [index.terms, index.titleterms]) Object.setPrototypeOf(found, words);
+    take(index);
+  };
+}
+"""
 
 NOT_FOUND = """<!DOCTYPE html>
 <html lang="en">
