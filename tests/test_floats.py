@@ -263,6 +263,35 @@ def test_a_score_under_blur(data):
     )
 
 
+@pytest.mark.parametrize("p", [4, 5])
+def test_the_rounding_of_scores_in_a_small_format(p):
+    """All q and rivals x, y on a line with A = (a); then sums of two products, at random and in either order."""
+    u, d, s = 2.0**-p, 1, 2.0**-40
+    mantissas = np.arange(2.0 ** (p - 1), 2**p) / 2**p  # exponents scale all alike
+    a, q = mantissas[:, None, None, None], mantissas[:, None, None]
+    x, y = mantissas[:, None], np.concatenate([-mantissas, mantissas])
+    looks = rounded(a * q, p, s)
+    computed = rounded(rounded(looks * x, p, s) - rounded(looks * y, p, s), p, s)
+    off = abs(computed - a * q * (x - y)) / (a * q * np.maximum(x, abs(y))) / (2 * u)
+    assert 1 < off.max() < 2 * d + 8
+    rng, d = np.random.default_rng(p), 2
+    A, Q, X, Y = (
+        rng.choice([-1, 0.5, 1, 2], (100_000, *shape))
+        * rng.choice(mantissas, (100_000, *shape))
+        for shape in ((2, 2), (2,), (2,), (2,))
+    )
+
+    def product(U, V):
+        return rounded(rounded(U * V, p, s).sum(-1), p, s)
+
+    looks = np.stack([product(Q, A[..., b]) for b in (0, 1)], -1)
+    computed = rounded(product(looks, X) - product(looks, Y), p, s)
+    exact = np.einsum("na,nab,nb->n", Q, A, X - Y)  # few bits: exact in float64
+    total = np.einsum("na,nab,nb->n", abs(Q), abs(A), np.maximum(abs(X), abs(Y)))
+    worst = (abs(computed - exact) / total).max() / (2 * u)
+    assert 1 < worst < 2 * d + 8
+
+
 def test_the_largest_entry_of_A_q_is_not_enough():
     """Why |A q|_1: with A = diag(1, h) and q = (1, 1/h) the change is nearly 2 b (1 + 1), not 2 b (1 + h)."""
     h, b = Fraction(1, 1000), Fraction(1, 10**9)
