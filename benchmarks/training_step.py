@@ -19,8 +19,15 @@ import numpy as np
 import torch
 from torch.nn import functional as F
 
-from hmlib.classifier import HardmaxClassifier, evaluate, train
-from hmlib.reviews import SHA256, Vocabulary, load_reviews, preprocess
+from hmlib import (
+    HardmaxClassifier,
+    Vocabulary,
+    evaluate,
+    load_reviews,
+    preprocess,
+    train,
+)
+from hmlib.text import SHA256
 from studies.provenance import ROOT, merge, provenance
 
 WAYS = ("i", "ii", "iii", "iv", "v")
@@ -175,7 +182,6 @@ def run(
     batch=64,
     length=128,
     seed=0,
-    progress=True,
 ):
     """The whole benchmark on one thread, as what goes into the file."""
     threads = torch.get_num_threads()
@@ -184,9 +190,7 @@ def run(
         texts, labels, _ = load_reviews()
         documents = [preprocess(text) for text in texts[: reviews + batches * batch]]
         vocabulary = Vocabulary(documents)
-        ids = torch.tensor(
-            np.array([vocabulary.encode(words, length) for words in documents])
-        )
+        ids = torch.tensor(vocabulary.table(documents, length))
         labels = torch.tensor(labels[: len(ids)]).float()
         cut = reviews * 5 // 6
         held, timed = (
@@ -199,15 +203,8 @@ def run(
             model = HardmaxClassifier(len(vocabulary), dim, padding="token")
             for state in ("random start", "trained"):
                 if state == "trained":
-                    train(
-                        model,
-                        ids[:cut],
-                        labels[:cut],
-                        held,
-                        epochs,
-                        seed=seed,
-                        progress=progress,
-                    )
+                    learn = ids[:cut], labels[:cut]
+                    train(model, *learn, held, epochs=epochs, seed=seed)
                 mean, most = settled(model, timed[0], batch)
                 row = {
                     "dim": dim,
@@ -271,7 +268,7 @@ def main(arguments=None):
     merge(
         {
             "training_step": result,
-            "provenance": provenance(command, SHA256["embedded"], [given.seed]),
+            "provenance": provenance(command, SHA256, [given.seed]),
         },
         given.out,
     )

@@ -17,8 +17,10 @@ from hmlib.limits import Limit, leaders, limit, limit_polytope
 
 LATER = {
     "variations": ("Layer", "settled", "vary"),
-    "reviews": ("Vocabulary", "load_reviews", "preprocess"),
-    "classifier": ("HardmaxClassifier", "explain", "train"),
+    "text": ("Vocabulary", "load_reviews", "preprocess"),
+    "explanation": ("Weights", "explain"),
+    "classifier": ("HardmaxClassifier",),
+    "training": ("evaluate", "train"),
     "live.playground": ("Playground",),
     "live.reviews": ("ReviewExplorer",),
 }
@@ -30,10 +32,12 @@ __all__ = [
     "Limit",
     "Trajectory",
     "Vocabulary",
+    "Weights",
     "alone",
     "attention_sets",
     "classify_exactly",
     "cluster_points",
+    "explain",
     "follow",
     "half_space",
     "interpolate_exactly",

@@ -7,8 +7,8 @@ from fnmatch import fnmatch
 from importlib import import_module
 from pathlib import Path
 
-from hmlib.reviews import HOME
-from studies import graph
+from studies import data, graph
+from studies.data import HOME
 from studies.provenance import ROOT
 
 STUDIES = {
@@ -20,6 +20,10 @@ STUDIES = {
 
 
 def main(arguments=None):
+    words = sys.argv[1:] if arguments is None else arguments
+    if words[:1] == ["data"]:
+        data.main(words[1:])
+        return
     given = _parser().parse_args(arguments)
     study = import_module(f"studies.{given.study}")
     tasks = study.tasks()
@@ -66,7 +70,7 @@ def _parser():
         "python -m studies",
         formatter_class=argparse.RawDescriptionHelpFormatter,
         description=__doc__,
-        epilog=f"studies:\n{studies}\n\nA run that was stopped goes on where it was: give the same command again. As long as\nnot all tasks are done, what there is goes to the folder `partial` beside them.",
+        epilog=f"studies:\n{studies}\n\nA run that was stopped goes on where it was: give the same command again. As long as\nnot all tasks are done, what there is goes to the folder `partial` beside them.\n\n`python -m studies data --help` says how to get the data.",
     )
     parser.add_argument(
         "study", choices=STUDIES, metavar="NAME", help="one of the studies below"

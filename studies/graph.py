@@ -20,8 +20,7 @@ import dask
 import torch
 from dask.distributed import Client, LocalCluster, as_completed
 
-from hmlib.files import read_sealed, write_sealed
-from hmlib.reviews import with_bar
+from studies.checkpoints import read_sealed, write_sealed
 from studies.fingerprint import Project
 from studies.provenance import provenance, record
 
@@ -212,6 +211,15 @@ def own_facts(done):
         name: {key: value for key, value in facts.items() if key != "commit"}
         for name, (facts, _) in done.items()
     }
+
+
+def with_bar(items, **about):
+    """The items, with a progress bar where tqdm is installed."""
+    try:
+        from tqdm.auto import tqdm
+    except ModuleNotFoundError:
+        return items
+    return tqdm(items, **about)
 
 
 def _client(scheduler, workers):

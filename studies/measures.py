@@ -1,13 +1,11 @@
 """What the studies ask of a trained classifier: who leads, what its words and its leaders are worth."""
 
 from copy import deepcopy
-from functools import partial
 
 import torch
 from torch.nn.functional import one_hot
 
 from hmlib.classifier import merged
-from studies.models import Variant
 
 
 @torch.no_grad()
@@ -19,7 +17,6 @@ def runs(model, ids, layers=None, batch=250, dtype=torch.float64):
     In float32, in which models are trained, followers come so near to their leaders that one is taken for the other.
     """
     model = deepcopy(model).to(dtype)
-    layer = model.layer if isinstance(model, Variant) else partial(_layer, model)
     weights = torch.ones(ids.shape) if model.padding == "token" else (ids != 0).float()
     words, weights = merged(ids, weights)
     sizes, order = (weights != 0).sum(1).sort()
@@ -29,21 +26,13 @@ def runs(model, ids, layers=None, batch=250, dtype=torch.float64):
         for _ in range(
             model.depth if layers is None else 1000 if layers == "all" else layers
         ):
-            to, after = layer(z, w.to(dtype))
+            to, after = model.layer(z, w.to(dtype))
+            to = to.reshape(len(z), -1, z.shape[1])  # one head has no axis of its own
             follows.append(to)
             if layers == "all" and bool(settled(to, w).all()):
                 break
             z = after
         yield rows, ids[rows], some, w, torch.stack(follows), z.float()
-
-
-def _layer(model, z, weights):
-    away = torch.zeros_like(weights).masked_fill(weights == 0, -torch.inf)[:, None, :]
-    to = (model._scores(z) + away).argmax(-1)
-    goal = z.gather(1, to[..., None].expand_as(z))
-    return to[:, None], z + model.alpha / (1 + model.alpha) * (
-        goal - z
-    )  # a leader stands still to the last bit
 
 
 def settled(to, weights):

@@ -2,11 +2,14 @@
 
 import math
 
+import numpy as np
 import torch
 from torch import nn
 from torch.nn.utils import parametrize
 
-from hmlib.classifier import HardmaxClassifier, train
+from hmlib import HardmaxClassifier, Weights
+from hmlib.classifier import absent
+from studies.checkpoints import train
 
 
 class Circle(nn.Module):
@@ -25,32 +28,40 @@ class Circle(nn.Module):
 
 
 class RandomAttention(HardmaxClassifier):
-    """Every word follows a word of its review drawn at random, anew in each layer. How many draws there were is kept
-    with the weights, so that a run that was stopped goes on with the same ones."""
+    """Every word follows a word of its review drawn at random, anew in each layer.
+
+    How many draws there were is kept with the weights, so that a run that was stopped
+    goes on with the same ones.
+    """
 
     def __init__(self, *args, **options):
         super().__init__(*args, **options)
         self.register_buffer("draws", torch.zeros((), dtype=torch.int64))
 
-    def _scores(self, z):
+    def scores(self, z):
         self.draws += 1
         generator = torch.Generator().manual_seed(int(self.draws))
-        return torch.rand(
-            len(z), z.shape[1], z.shape[1], generator=generator, dtype=z.dtype
-        )
+        shape = len(z), z.shape[1], z.shape[1]
+        return torch.rand(shape, generator=generator, dtype=z.dtype)
 
 
 class Variant(HardmaxClassifier):
-    """The classifier with what the theorem leaves out: heads that average whom they follow, each with its own matrix,
-    tokens that are normalised after each layer, a feed-forward network between the layers, softmax.
+    """The classifier with what the theorem leaves out: heads that average whom they
+    follow, each with its own matrix, tokens that are normalised after each layer, a
+    feed-forward network between the layers, softmax.
 
-    heads     one: A = I, as long as it is not learned; more: random positive definite matrices to start from
-    learn     "positive": A = L L^T + EPS I, and L is learned; "any": A is learned, without conditions; None: A stays
-    norm      after each layer: "rms" puts tokens on the sphere of radius sqrt(d); "layer" takes out their mean before
-    width     of the network after attention, z + W' relu(W z + b) + b', starting at z; 0: none
+    heads     one: A = I, as long as it is not learned; more: random positive definite
+              matrices to start from
+    learn     "positive": A = L L^T + EPS I, and L is learned; "any": A is learned,
+              without conditions; None: A stays
+    norm      after each layer: "rms" puts tokens on the sphere of radius sqrt(d);
+              "layer" takes out their mean before
+    width     of the network after attention, z + W' relu(W z + b) + b', starting at z;
+              0: none
     attend    False: no attention in the layers
-    attention "pass-through", here layer by layer: a layer hands its gradient on as if it had moved nobody. Argmax has no
-              gradient for A: where A is learned, it gets the one that softmax would have given it in that layer.
+    attention "pass-through", here layer by layer: a layer hands its gradient on as if it
+              had moved nobody. Argmax has no gradient for A: where A is learned, it gets
+              the one that softmax would have given it in that layer.
     """
 
     EPS = 0.01
@@ -68,32 +79,19 @@ class Variant(HardmaxClassifier):
         attention="pass-through",
         **options,
     ):
-        super().__init__(
-            rows,
-            dim,
-            depth,
-            attention=attention,
-            **{"alpha": 1.0, "learn_alpha": False, "temperature": 1.0} | options,
-        )
-        self.norm, self.attend, self.learn, self.L, self.forth = (
-            norm,
-            attend,
-            learn,
-            None,
-            None,
-        )
+        fixed = {"alpha": 1.0, "learn_alpha": False, "temperature": 1.0}
+        super().__init__(rows, dim, depth, attention=attention, **fixed | options)
+        self.norm, self.attend, self.learn = norm, attend, learn
+        self.L, self.forth = None, None
         if heads > 1 or learn:
-            start = (
-                torch.eye(dim)[None]
-                if heads == 1
-                else torch.randn(heads, dim, dim) / dim**0.5
-            )
+            start = torch.eye(dim)[None]
+            if heads > 1:
+                start = torch.randn(heads, dim, dim) / dim**0.5
             self.L = nn.Parameter(start, requires_grad=learn is not None)
         if width:
-            self.forth = nn.Sequential(
-                nn.Linear(dim, width), nn.ReLU(), nn.Linear(width, dim)
-            )
-            for parameter in self.forth[2].parameters():
+            into, out = nn.Linear(dim, width), nn.Linear(width, dim)
+            self.forth = nn.Sequential(into, nn.ReLU(), out)
+            for parameter in out.parameters():
                 nn.init.zeros_(parameter)
 
     @property
@@ -109,44 +107,37 @@ class Variant(HardmaxClassifier):
         return z
 
     def layer(self, z, weights):
-        """Whom each token follows (with softmax: attends to most) in each head, (B, heads, n), and z after the layer."""
+        """Whom each token follows (with softmax: attends to most) in each head, (B,
+        heads, n), and z after the layer."""
         to, z = self.attended(z, weights) if self.attend else (None, z)
         z = z if self.forth is None else z + self.forth(z)
         return to, z if self.norm is None else normalised(z, self.norm)
 
     def attended(self, z, weights):
-        absent = (weights == 0) & (weights != 0).any(1, keepdim=True)
-        away = torch.zeros_like(weights).masked_fill(absent, -math.inf)
+        away = torch.zeros_like(weights).masked_fill(absent(weights), -math.inf)
         through = self.attention == "pass-through"
         y = z.detach() if through else z
         with torch.no_grad():
-            to = (
-                self._scores(y, away).max(-1).indices
-            )  # the first; argmax says the same, and is slower
-        if self.attention == "softmax" or (
-            through and self.learn and torch.is_grad_enabled()
-        ):
-            often = (
-                weights.masked_fill(weights == 0, 1).log() + away
-            )  # copies of a word count
-            soft = self._scores(y, often, self.temperature).softmax(-1) @ y[:, None]
+            # The first of the largest; argmax says the same, and is slower.
+            to = self.scores(y, away).max(-1).indices
+        guided = through and self.learn and torch.is_grad_enabled()
+        if self.attention == "softmax" or guided:
+            # The copies of a word count.
+            often = weights.masked_fill(weights == 0, 1).log() + away
+            soft = self.scores(y, often, self.temperature).softmax(-1) @ y[:, None]
             soft = (y + self.alpha * soft.mean(1)) / (1 + self.alpha)
             if not through:
                 return to, soft
-        targets = (
-            y[:, None]
-            .expand(-1, to.shape[1], -1, -1)
-            .gather(2, to[..., None].expand(-1, -1, -1, y.shape[2]))
-        )
-        after = (y + self.alpha * targets.mean(1)) / (1 + self.alpha)
+        index = to[..., None].expand(-1, -1, -1, y.shape[2])
+        goals = y[:, None].expand(-1, to.shape[1], -1, -1).gather(2, index)
+        after = (y + self.alpha * goals.mean(1)) / (1 + self.alpha)
         if through:
             after = after.detach() + (z - y)
-            if self.learn and torch.is_grad_enabled():
-                after = after + (soft - soft.detach())
-        return to, after
+        return to, after + (soft - soft.detach()) if guided else after
 
-    def _scores(self, z, offset, temperature=1.0):
+    def scores(self, z, offset=None, temperature=1.0):
         """<A z_i, z_j> / temperature + offset_j in each head, (B, heads, n, n)."""
+        offset = z.new_zeros(z.shape[:2]) if offset is None else offset
         A = torch.eye(z.shape[2], dtype=z.dtype)[None] if self.A is None else self.A
         rows = (z[:, None] @ A.transpose(1, 2)) / temperature
         scores = torch.baddbmm(
@@ -162,15 +153,14 @@ def normalised(z, norm):
 
 
 def on_circle(t, lengths, decoder, depth, attention, alpha=4.0):
-    """A classifier of d = 2 whose words stay on the circle while it is trained; alpha is fixed."""
+    """A classifier of d = 2 whose words stay on the circle while it is trained."""
     model = HardmaxClassifier(
         len(t), 2, depth, attention=attention, alpha=alpha, learn_alpha=False
     )
     model.embedding.weight.data = t
     # From t to the tokens, in each step: that is what a parametrization is.
-    parametrize.register_parametrization(
-        model.embedding, "weight", Circle(lengths), unsafe=True
-    )
+    circle = Circle(lengths)
+    parametrize.register_parametrization(model.embedding, "weight", circle, unsafe=True)
     with torch.no_grad():
         model.decoder.weight.copy_(torch.tensor([[0.0, decoder[0]]]))
         model.decoder.bias.fill_(decoder[1])
@@ -201,7 +191,8 @@ def lengths(texts, delta):
 
 
 def scores_alone(texts, epochs=8, rate=0.01, dropout=0.3, **options):
-    """A score for each word, their mean, a bias: no attention. The first of two stages, and a control."""
+    """A score for each word, their mean, a bias: no attention. The first of two stages,
+    and a control."""
     model = HardmaxClassifier(len(texts.words), 1, depth=0, learn_alpha=False)
     with torch.no_grad():
         model.embedding.weight.zero_()
@@ -211,10 +202,9 @@ def scores_alone(texts, epochs=8, rate=0.01, dropout=0.3, **options):
         model,
         *texts.of("fit"),
         texts.of("held"),
-        epochs,
-        rate,
+        epochs=epochs,
+        rate=rate,
         dropout=dropout,
-        progress=False,
         **options,
     )
     return model, history
@@ -223,7 +213,8 @@ def scores_alone(texts, epochs=8, rate=0.01, dropout=0.3, **options):
 def second_stage(
     texts, scores, bias, delta, scale=0.3, depth=3, attention="pass-through", **options
 ):
-    """The scores of the first stage, squeezed into (-scale, scale), as heights on the circle; then both are trained on."""
+    """The scores of the first stage, squeezed into (-scale, scale), as heights on the
+    circle; then both are trained on."""
     q = scores.abs().quantile(0.99)
     t = torch.atanh((scale * 0.99 * scores / q).clamp(-0.999, 0.999))
     model = on_circle(
@@ -234,9 +225,7 @@ def second_stage(
         "rate": 3e-4 if scale < 0.5 else 1e-3,
         "dropout": 0.3,
     } | options
-    history = train(
-        model, *texts.of("fit"), texts.of("held"), progress=False, **options
-    )
+    history = train(model, *texts.of("fit"), texts.of("held"), **options)
     return free(model), history
 
 
@@ -252,9 +241,7 @@ def one_stage(
         attention,
     )
     options = {"epochs": 8, "rate": 2e-3, "dropout": 0.3} | options
-    history = train(
-        model, *texts.of("fit"), texts.of("held"), progress=False, **options
-    )
+    history = train(model, *texts.of("fit"), texts.of("held"), **options)
     return free(model), history
 
 
@@ -282,9 +269,7 @@ def free_embedding(
     else:
         model = HardmaxClassifier(len(texts.words), dim, attention=attention, **about)
     start = model.embedding.weight.detach().clone()
-    history = train(
-        model, *texts.of("fit"), texts.of("held"), seed=seed, progress=False, **options
-    )
+    history = train(model, *texts.of("fit"), texts.of("held"), seed=seed, **options)
     return model, history, start
 
 
@@ -298,14 +283,14 @@ def stored(model):
     }
 
 
-def rebuilt(weights, depth, padding="mask", **options):
+def weights_of(stored, depth, padding="mask", vocabulary=None):
+    """The Weights of what `stored` returned, or of the published ones."""
+    v, bias = np.asarray(stored["weight"]), np.asarray(stored["bias"]).item()
+    alpha, table = float(stored["alpha"]), np.asarray(stored["embedding"])
+    layers = {"padding": padding, "vocabulary": vocabulary}
+    return Weights(table, alpha, depth, v, bias, **layers)
+
+
+def rebuilt(stored, depth, padding="mask"):
     """The classifier of stored weights."""
-    embedding = torch.as_tensor(weights["embedding"])
-    model = HardmaxClassifier(
-        *embedding.shape, depth, padding, alpha=float(weights["alpha"]), **options
-    )
-    with torch.no_grad():
-        model.embedding.weight.copy_(embedding)
-        model.decoder.weight.copy_(torch.as_tensor(weights["weight"])[None])
-        model.decoder.bias.copy_(torch.as_tensor(weights["bias"]).reshape(1))
-    return model
+    return HardmaxClassifier.from_weights(weights_of(stored, depth, padding))

@@ -3,9 +3,10 @@ softmax, norms, feed-forward networks. All are trained alike; every function her
 
 import torch
 
-from hmlib.classifier import evaluate, train
-from hmlib.reviews import SHA256
+from hmlib import evaluate
 from studies import measures, models
+from studies.checkpoints import train
+from studies.data import SHA256
 from studies.graph import Task, about, rounded
 from studies.provenance import write as write_json
 from studies.texts import encoded
@@ -53,12 +54,11 @@ def fitted(
         model,
         *texts.of("fit"),
         texts.of("held"),
-        epochs,
-        rate,
+        folder=folder,
+        epochs=epochs,
+        rate=rate,
         seed=seed,
         dropout=dropout,
-        folder=folder,
-        progress=False,
     )
     facts = {"best": history.best} | {
         rows: evaluate(model, *texts.of(rows))[1] for rows in ("held", "test")

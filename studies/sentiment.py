@@ -6,13 +6,12 @@ from itertools import pairwise
 
 import numpy as np
 import torch
-from safetensors.torch import save
 from scipy import sparse, stats
 
-from hmlib.classifier import HardmaxClassifier, evaluate, train
-from hmlib.files import write_whole
-from hmlib.reviews import SHA256, load_published, load_reviews
+from hmlib import HardmaxClassifier, Vocabulary, evaluate
 from studies import measures, models
+from studies.checkpoints import train
+from studies.data import SHA256, load_published, load_reviews
 from studies.graph import Task, about, rounded
 from studies.provenance import write as write_json
 from studies.texts import encoded
@@ -61,13 +60,11 @@ def paper_protocol(folder, dim, way="paper", padding="token", epochs=101, seed=0
     history = train(
         model,
         *texts.of("train"),
-        None,
-        epochs,
-        1e-3,
-        seed=seed,
-        measure=measure,
         folder=folder,
-        progress=False,
+        measure=measure,
+        epochs=epochs,
+        rate=1e-3,
+        seed=seed,
     )
     return {"epochs": history.epochs}, models.stored(model)
 
@@ -235,12 +232,11 @@ def circle(folder, way, seed, first=None, unfreeze=None, **options):
             model,
             *texts.of("fit"),
             texts.of("held"),
-            2,
-            3e-4,
+            folder=f"{folder}/2",
+            epochs=2,
+            rate=3e-4,
             seed=seed,
             dropout=0.3,
-            folder=f"{folder}/2",
-            progress=False,
         )
         facts["epochs"] = facts["epochs"] + more.epochs
     facts |= judged(model, texts) | {"depth": model.depth}
@@ -527,23 +523,14 @@ def write(done, folder, command):
         list(MORE_SEEDS),
     )
     if f"{LIVE} 0" in done:
-        model = {
-            name: value.float().contiguous()
-            for name, value in done[f"{LIVE} 0"][1].items()
-        }
-        said = {
-            "task": f"{LIVE} 0",
-            "depth": 3,
-            "style": "plain",
-            "length": 128,
-            "words": encoded("128").words,
-        }
+        words = Vocabulary([encoded("128").words[1:]])
+        model = models.weights_of(done[f"{LIVE} 0"][1], 3, vocabulary=words)
+        said = {"task": f"{LIVE} 0", "style": "plain", "length": 128}
         files += [
             folder / "sentiment_model.safetensors",
             folder / "sentiment_model.json",
         ]
-        write_whole(files[0], save(model))
-        write_json(said | {"provenance": of | {"seeds": [0]}}, files[1])
+        model.save(files[0], **said, provenance=of | {"seeds": [0]})
     for name, part in PARTS.items():
         with suppress(Missing):
             result[name] = rounded(part(facts))

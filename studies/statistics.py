@@ -11,7 +11,7 @@ from safetensors.numpy import load_file
 
 from hmlib import limit
 from hmlib.counting import LAWS, by_layer, expected, vertices
-from hmlib.reviews import SHA256, load_published
+from studies.data import SHA256, load_published
 from studies.graph import Task, about, own_facts, rounded
 from studies.laws import families, fits, settling, spread
 from studies.provenance import ROOT

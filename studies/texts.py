@@ -1,6 +1,5 @@
 """The 50,000 reviews as numbers, in the ways that the studies compare; made once and kept."""
 
-import re
 import warnings
 from collections import Counter
 from functools import cache
@@ -11,14 +10,8 @@ from typing import NamedTuple
 import numpy as np
 import torch
 
-from hmlib.reviews import (
-    HOME,
-    SHA256,
-    Vocabulary,
-    load_reviews,
-    preprocess_all,
-    without_tags,
-)
+from hmlib.text import Vocabulary, plain_words, preprocess
+from studies.data import HOME, SHA256, load_reviews
 from studies.graph import Key, Shelf, code_of, digest
 from studies.provenance import record
 
@@ -88,7 +81,7 @@ def encoded(way):
 
 def _encode(style, vocabulary, length, most=None, least=1, pairs=0, split="kaggle"):
     texts, labels, train = load_reviews(split)
-    documents = preprocess_all(texts, style, progress=False)
+    documents = [preprocess(text, style) for text in texts]
     rows = np.flatnonzero(train)
     rows = {
         "all": np.arange(len(texts)),
@@ -96,7 +89,7 @@ def _encode(style, vocabulary, length, most=None, least=1, pairs=0, split="kaggl
         "fit": rows[: len(rows) * 6 // 7],
     }[vocabulary]
     known = Vocabulary([documents[i] for i in rows], most, least)
-    ids = np.array([known.encode(words, length) for words in documents])
+    ids = known.table(documents, length)
     if pairs:
         chosen, found = _pairs(texts, labels, rows, pairs)
         columns = np.zeros((len(texts), max(map(len, found))), int)
@@ -110,13 +103,8 @@ def _pairs(texts, labels, rows, many):
     """The pairs of neighbours that tell positive from negative training reviews best, and where each review has them."""
     documents = []
     for text in texts:
-        words = [
-            word.strip("'")
-            for word in re.findall(r"[a-z']+", without_tags(text.lower(), " "))
-        ]
-        documents.append(
-            ["_".join(two) for two in pairwise(word for word in words if word)]
-        )
+        words = (word for word in plain_words(text) if word)
+        documents.append(["_".join(two) for two in pairwise(words)])
     by_label = [Counter(), Counter()]
     for i in rows:
         by_label[labels[i]].update(set(documents[i]))

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import torch
 
-from hmlib.classifier import HardmaxClassifier, train
+from hmlib import HardmaxClassifier
+from studies.checkpoints import train
 
 
 def constant(folder, value):
@@ -42,7 +43,6 @@ def trained(folder, seed, deadly=None, after=2):
         seed=seed,
         folder=folder,
         measure=measure,
-        progress=False,
     )
     return {"epochs": history.epochs}, model.state_dict()
 

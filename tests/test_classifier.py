@@ -28,6 +28,7 @@ from hmlib import (
     Vocabulary,
     attention_sets,
     classifier,
+    evaluate,
     explain,
     files,
     follow,
@@ -36,8 +37,11 @@ from hmlib import (
     simulate,
     step,
     train,
+    training,
 )
-from hmlib.classifier import evaluate, merged
+from hmlib.classifier import merged
+from hmlib.explanation import Explanation
+from studies import checkpoints
 from studies.provenance import ROOT, write
 
 DEPTH = 8
@@ -136,9 +140,7 @@ def test_it_is_the_step_of_hmlib(padding, A, alpha):
 def test_real_reviews():
     texts = load_reviews().texts[:200]
     vocabulary = Vocabulary([preprocess(text) for text in texts])
-    ids = torch.tensor(
-        np.array([vocabulary.encode(preprocess(text), 60) for text in texts])
-    )
+    ids = torch.tensor(vocabulary.table(map(preprocess, texts), 60))
     for padding in ("mask", "token"):
         model = a_model(0, dim=2, rows=len(vocabulary), padding=padding)
         np.testing.assert_allclose(
@@ -328,8 +330,8 @@ def test_it_stops_computing_attention_and_nothing_changes(padding):
                     break
                 z = step(z, alpha)
             rounds = max(rounds, layer)
-        calls, scores = [], model._scores
-        model._scores = lambda z, scores=scores, calls=calls: (
+        calls, scores = [], model.scores
+        model.scores = lambda z, scores=scores, calls=calls: (
             calls.append(1),
             scores(z),
         )[1]
@@ -497,10 +499,12 @@ BAD = [
     (lambda: train(MODEL, [[1]], [1], (torch.zeros(0, 1).long(), [])), "validation ids: 0 rows and validation labels of shape (0,)"),
     (lambda: train(MODEL, [[1]], [1], ([[1]], [0.5])), "validation ids: 1 rows and validation labels of shape (1,)"),
     (lambda: train(MODEL, [[9]], [1], ([[1]], [1])), "ids go from 9 to 9: expected 0 to 4, the rows."),
+    (lambda: explain(3, ["good"]), "model is of type int: expected a HardmaxClassifier, or its Weights."),
+    (lambda: explain(MODEL.weights(), ["good"]), "The model carries no vocabulary: pass vocabulary"),
     (lambda: explain(MODEL, ["good"]), "The model carries no vocabulary: pass vocabulary, or set model.vocabulary."),
     (lambda: explain(MODEL, ["a", "b"], Vocabulary([["good", "e", "f", "g"]])), "None of the 2 words is in the vocabulary: nothing to explain."),
     (lambda: explain(MODEL, [], Vocabulary([["good", "e", "f", "g"]])), "None of the 0 words is in the vocabulary"),
-    (lambda: explain(MODEL, "good", Vocabulary([["good"]])), "words is a str: expected a list of words"),
+    (lambda: explain(MODEL, "good", Vocabulary([["good", "e", "f", "g"]])), "words is a str: expected a list of words"),
 ]  # fmt: skip
 
 
@@ -531,18 +535,14 @@ VARIANTS = {
 
 
 def run(folder=None, variant="hardmax", epochs=5, start=0, **options):
-    """(weights, history) of a short training."""
+    """(weights, history) of a short training, by hmlib where it is enough."""
     torch.manual_seed(start)
     model = HardmaxClassifier(41, 2, depth=3, **VARIANTS[variant])
-    settings = {"rate": 0.02, "batch": 16, "dropout": 0.2, "progress": False} | options
-    history = train(
-        model,
-        *settings.pop("data", toy(0)),
-        settings.pop("held", toy(1)),
-        epochs,
-        folder=folder,
-        **settings,
-    )
+    settings = {"rate": 0.02, "batch": 16, "dropout": 0.2, "epochs": epochs} | options
+    data = *settings.pop("data", toy(0)), settings.pop("held", toy(1))
+    if folder is None and not {"measure", "alpha_rate"} & set(options):
+        return model.state_dict(), train(model, *data, **settings)
+    history = checkpoints.train(model, *data, folder, **settings)
     return model.state_dict(), history
 
 
@@ -583,26 +583,18 @@ def test_evaluate_is_what_it_says():
         labels.numpy().tolist(),
         (ids, labels == 1),
         epochs=1,
-        progress=False,
     )  # float64, any labels
 
 
 def test_a_seed_decides():
     """The same twice, bit by bit, and by torch's own account with nothing that is left to chance; another seed differs."""
-    one, mode = run(), []
+    one = run()
     torch.rand(5)
-
-    def measure(*_):
-        return {"mode": mode.append(torch.are_deterministic_algorithms_enabled())}
-
-    other = run(deterministic=True, measure=measure)
-    for row in other[1].epochs:
-        del row["mode"]
-    assert (
-        same(one, other)
-        and all(mode)
-        and not torch.are_deterministic_algorithms_enabled()
-    )
+    torch.use_deterministic_algorithms(True)
+    try:
+        assert same(one, run())
+    finally:
+        torch.use_deterministic_algorithms(False)
     assert not same(one, run(seed=1)) and not same(one, run(start=1))
 
 
@@ -628,13 +620,6 @@ def test_without_validation_the_last_weights_stay(tmp_path):
         same((weights, history), run(tmp_path, held=None, measure=measure))
         and len(seen) == 10
     )
-    with pytest.raises(
-        ValueError,
-        match=re.escape(
-            "patience is 2, and there is no validation to lose it over: pass validation."
-        ),
-    ):
-        run(held=None, patience=2)
 
 
 def test_alpha_has_a_rate_of_its_own():
@@ -657,17 +642,20 @@ def test_an_interrupted_model_is_as_it_was(tmp_path, monkeypatch):
         "rate": 0.02,
         "batch": 16,
         "dropout": 0.2,
-        "progress": False,
         "epochs": 5,
-        "folder": tmp_path,
     }
-    with pytest.MonkeyPatch.context() as patch, pytest.raises(Interrupted):
-        interrupt(patch, classifier, "evaluate", 4)
-        train(model, *toy(0), toy(1), **settings)
-    assert all(
-        torch.equal(before[name], value) for name, value in model.state_dict().items()
-    )
-    history = train(model, *toy(0), toy(1), **settings)
+    for run_it, where in (
+        (training.train, {}),
+        (checkpoints.train, {"folder": tmp_path}),
+    ):
+        with pytest.MonkeyPatch.context() as patch, pytest.raises(Interrupted):
+            interrupt(patch, training, "evaluate", 4)
+            run_it(model, *toy(0), toy(1), **settings, **where)
+        assert all(
+            torch.equal(before[name], value)
+            for name, value in model.state_dict().items()
+        )
+    history = run_it(model, *toy(0), toy(1), **settings, **where)
     assert same((model.state_dict(), history), run())
 
 
@@ -717,20 +705,8 @@ def test_the_best_epoch_is_kept():
     )
 
 
-def test_early_stopping():
-    """`patience` epochs without a better one, and not one more."""
-    _, history = run(epochs=30, rate=0.1)
-    for patience in (1, 3):
-        _, stopped = run(epochs=30, rate=0.1, patience=patience)
-        assert (
-            stopped.epochs == history.epochs[: len(stopped.epochs)]
-            and len(stopped.epochs) < 30
-        )
-        assert len(stopped.epochs) == stopped.best + 1 + patience
-
-
 def test_gradients_are_clipped(monkeypatch):
-    """The norm that reaches the optimiser is at most `clip`, and often is it."""
+    """The norm that reaches the optimiser is at most CLIP, and often is it."""
     norms, take = [], torch.optim.Adam.step
 
     def seen(optimiser, *args, **kwargs):
@@ -744,19 +720,13 @@ def test_gradients_are_clipped(monkeypatch):
         return take(optimiser, *args, **kwargs)
 
     monkeypatch.setattr(torch.optim.Adam, "step", seen)
-    run(clip=0.05)
+    monkeypatch.setattr(training, "CLIP", 0.05)
+    run()
     assert max(norms) <= 0.05 * (1 + 1e-5) and np.mean(np.array(norms) > 0.049) > 0.5
     norms.clear()
-    run(clip=1e9)
+    monkeypatch.setattr(training, "CLIP", 1e9)
+    run()
     assert max(norms) > 0.1
-
-
-def test_progress_is_shown(capfd):
-    run(epochs=2, progress=True)
-    shown = capfd.readouterr().err
-    assert "epoch 2 of 2" in shown and "validation_accuracy=" in shown
-    run(epochs=2)
-    assert capfd.readouterr() == ("", "")
 
 
 # Interrupted and damaged
@@ -783,9 +753,11 @@ def interrupt(monkeypatch, where, name, at, after=False):
 
 
 PLACES = [
-    (files, "write_whole", at, after) for at in range(1, 11) for after in (False, True)
+    (checkpoints, "write_whole", at, after)
+    for at in range(1, 11)
+    for after in (False, True)
 ]  # tensors, JSON, tensors ...
-PLACES += [(classifier, "evaluate", at, False) for at in range(1, 6)]
+PLACES += [(training, "evaluate", at, False) for at in range(1, 6)]
 PLACES += [
     (files.os, "replace", at, False) for at in range(1, 11, 3)
 ]  # the draft is written, and stays
@@ -812,7 +784,7 @@ def test_a_run_interrupted_again_and_again(tmp_path):
     """At every third write, until it gets through."""
     for _ in range(20):
         with pytest.MonkeyPatch.context() as patch:
-            interrupt(patch, files, "write_whole", 3)
+            interrupt(patch, checkpoints, "write_whole", 3)
             try:
                 found = run(tmp_path)
             except Interrupted:
@@ -822,15 +794,12 @@ def test_a_run_interrupted_again_and_again(tmp_path):
 
 
 def test_a_run_goes_on(tmp_path):
-    """More epochs go on from the last; what is finished is read, not run, and so is what ran out of patience."""
+    """More epochs go on from the last; what is finished is read, not run."""
     run(tmp_path, epochs=3)
     assert same(run(tmp_path, epochs=6), run(epochs=6))
-    patient = {"epochs": 30, "rate": 0.1, "patience": 1}
-    stopped = run(tmp_path / "patient", **patient)
     with pytest.MonkeyPatch.context() as patch:
-        interrupt(patch, classifier, "evaluate", 1)
+        interrupt(patch, training, "evaluate", 1)
         assert same(run(tmp_path, epochs=6), run(tmp_path, epochs=6))
-        assert same(stopped, run(tmp_path / "patient", **patient))
 
 
 def test_a_killed_process(tmp_path):
@@ -912,9 +881,9 @@ def test_a_damaged_checkpoint_is_not_believed(tmp_path):
         file.write_bytes(content)
         with pytest.MonkeyPatch.context() as patch:
             epochs = []
-            real = classifier.evaluate
+            real = training.evaluate
             patch.setattr(
-                classifier,
+                training,
                 "evaluate",
                 lambda *args, e=epochs, r=real: (e.append(1), r(*args))[1],
             )
@@ -944,7 +913,7 @@ def test_what_is_in_the_way_of_a_checkpoint_is_named(tmp_path):
         ValueError, match=r"file, a file: expected a folder for checkpoints\."
     ):
         run(tmp_path / "file")
-    files.write_sealed(
+    checkpoints.write_sealed(
         tmp_path / "foreign" / "epoch-0001", {"key": "of a study"}, {"x": torch.ones(1)}
     )
     with pytest.raises(
@@ -958,7 +927,7 @@ def test_two_runs_share_a_folder(tmp_path, monkeypatch):
     unbroken, longer, evaluate, at_once = (
         run(epochs=5),
         run(epochs=8),
-        classifier.evaluate,
+        training.evaluate,
         [],
     )
 
@@ -968,7 +937,7 @@ def test_two_runs_share_a_folder(tmp_path, monkeypatch):
             at_once.append(run(tmp_path, epochs=8))
         return evaluate(*args)
 
-    monkeypatch.setattr(classifier, "evaluate", wrapped)
+    monkeypatch.setattr(training, "evaluate", wrapped)
     assert same(run(tmp_path, epochs=5), unbroken) and same(at_once[1], longer)
     assert same(run(tmp_path, epochs=8), longer)
 
@@ -981,7 +950,6 @@ def test_another_run_is_refused(tmp_path):
         "rate": {"rate": 0.03},
         "batch": {"batch": 8},
         "seed": {"seed": 1},
-        "clip": {"clip": 1.0},
         "alpha_rate": {"alpha_rate": 0.1},
         "dropout": {"dropout": 0.0},
         "data": {"data": (ids, 1 - labels)},
@@ -1010,10 +978,9 @@ def test_nothing_is_pickled(tmp_path):
             if file.suffix == ".json"
             else content[8 : 8 + int.from_bytes(content[:8], "little")]
         )
-    assert (
-        "pickle" not in Path(classifier.__file__).read_text()
-        and "torch.save" not in Path(classifier.__file__).read_text()
-    )
+    for module in (classifier, training, checkpoints):
+        text = Path(module.__file__).read_text()
+        assert "pickle" not in text and "torch.save" not in text
 
 
 # Explanation
@@ -1169,7 +1136,7 @@ def test_probability_of_any_logit():
 
 
 def explainer(why, logit):
-    return classifier.Explanation(**{**why.__dict__, "logit": logit})
+    return Explanation(**{**why.__dict__, "logit": logit})
 
 
 def followed(Z, why, alpha, A):
@@ -1238,7 +1205,6 @@ def test_the_benchmark(tmp_path):
         repetitions=2,
         batch=8,
         length=16,
-        progress=False,
     )
     assert result["agreement"]["reviews"] > 0
     for row in result["models"]:

@@ -26,12 +26,20 @@ import scipy.sparse
 import torch
 
 import hmlib
-from hmlib import geometry, inputs, reviews
-from hmlib.classifier import HardmaxClassifier, evaluate, explain, train
+from hmlib import (
+    HardmaxClassifier,
+    Vocabulary,
+    Weights,
+    evaluate,
+    explain,
+    geometry,
+    inputs,
+    train,
+)
 from hmlib.live import reviews as live_reviews
 from hmlib.live.playground import Playground
 from hmlib.live.reviews import ReviewExplorer
-from hmlib.reviews import Vocabulary
+from studies import checkpoints
 
 PACKAGE = str(Path(hmlib.__file__).parent)
 
@@ -173,6 +181,7 @@ def a_model():
 
 MODEL, MACHINE = a_model(), hmlib.classify_exactly([A, B], [0, 1])
 IDS, LABELS = torch.tensor([[1, 2], [3, 0]]), torch.tensor([1, 0])
+WEIGHTS = {"embedding": Z, "alpha": 1, "depth": 2, "v": [1, 2], "bias": 0}
 REVIEW = {
     "words": WORDS,
     "embedding": Z,
@@ -196,7 +205,7 @@ def assigned(**values):
 
 
 def trained(**options):
-    return train(a_model(), **{"progress": False, "epochs": 1} | options)
+    return train(a_model(), **{"epochs": 1} | options)
 
 
 # (what is called, its good arguments, {argument: which of BAD it has to take; or that, and its name in errors})
@@ -332,17 +341,7 @@ DOORS = {
         {"text": "good", "style": "plain"},
         {"text": TEXT, "style": NOTHING},
     ),
-    "preprocess_all": (
-        reviews.preprocess_all,
-        {"texts": ["good"], "style": "plain", "progress": False},
-        {"texts": (EMPTY, "texts?"), "style": NOTHING},
-    ),
-    "load_reviews": (
-        hmlib.load_reviews,
-        {"source": "kaggle", "path": "x"},
-        {"source": NOTHING, "path": TEXT | NONE},
-    ),
-    "load_published": (reviews.load_published, {"path": "x"}, {"path": TEXT | NONE}),
+    "load_reviews": (hmlib.load_reviews, {"path": "x"}, {"path": TEXT | NONE}),
     "Vocabulary": (
         Vocabulary,
         {"documents": [WORDS], "most": 3, "least": 1},
@@ -357,10 +356,30 @@ DOORS = {
         {"words": WORDS, "length": 4},
         {"words": EMPTY, "length": NONE | {"0"}},
     ),
-    "Vocabulary.decode": (
-        Vocabulary([WORDS]).decode,
-        {"numbers": [1, 2]},
-        {"numbers": EMPTY | {"0", "a range", "a mask of ints", "int8", "a matrix"}},
+    "Vocabulary.table": (
+        Vocabulary([WORDS]).table,
+        {"documents": [WORDS], "length": 4},
+        {"documents": (EMPTY | {"strings"}, "documents?|words"), "length": {"0"}},
+    ),
+    "Weights": (
+        Weights,
+        WEIGHTS,
+        {
+            "embedding": (SQUARES, "embedding|v"),
+            "alpha": POSITIVE,
+            "depth": {"0", "no memory for it"},
+            "v": {"one row", "a range"},
+            "bias": POSITIVE | ZERO | {"-1"},
+            "A": MATRICES | NONE,
+            "padding": NOTHING,
+            "vocabulary": NONE,
+        },
+    ),
+    "Weights.load": (Weights.load, {"path": "x"}, {"path": TEXT}),
+    "HardmaxClassifier.from_weights": (
+        HardmaxClassifier.from_weights,
+        {"weights": Weights(**WEIGHTS)},
+        {"weights": NOTHING},
     ),
     "HardmaxClassifier": (
         HardmaxClassifier,
@@ -398,15 +417,9 @@ DOORS = {
             "rate": POSITIVE,
             "batch": {"no memory for it"},
             "seed": {"0", "no memory for it"},
-            "patience": NONE | {"0"} | ENDLESS,
-            "clip": POSITIVE,
             "dropout": ZERO,
-            "alpha_rate": POSITIVE | NONE,
-            "measure": FUNCTION,
-            "deterministic": {"a bool"},
-            "folder": TEXT | NONE,
-            "progress": {"a bool"},
-            "threads": NONE,
+            "after": FUNCTION,
+            "start": NONE,
         },
     ),
     "evaluate": (
@@ -540,8 +553,6 @@ def warm():
 )
 def test_it_is_refused_in_our_words_or_taken(door, argument, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("HMLIB_DATA", raising=False)
-    monkeypatch.setattr(reviews, "HOME", "nowhere")
     kinds = DOORS[door][2][argument]
     legal, wrong = kinds[0] if isinstance(kinds, tuple) else kinds, {}
     for bad in BAD:
@@ -574,9 +585,8 @@ def test_the_table_is_complete():
                 call.forward if door.endswith("forward") else call
             ).parameters
         )
-        open_ones = {"progress"} if door == "preprocess_all" else set()
         if known not in ({"dials"}, {"values"}, {"options"}):
-            assert known - open_ones == set(kinds), door
+            assert known == set(kinds), door
     options = set(inspect.signature(train).parameters) - {"model"}
     assert options == set(DOORS["train"][2]) and set(
         hmlib.Layer.__dataclass_fields__
@@ -790,24 +800,26 @@ def test_a_loss_that_is_not_finite_is_no_result():
         ValueError,
         match=r"epoch 1: the loss is .*, or weights are not finite. Take a smaller rate.",
     ):
-        train(model, IDS, LABELS, rate=1e38, epochs=3, progress=False)
+        train(model, IDS, LABELS, rate=1e38, epochs=3)
     assert all(
         (value == before[name]).all() for name, value in model.state_dict().items()
     )
 
 
-@pytest.mark.parametrize("threads, inside", [(1, 1), (2, 2), (None, 3)])
-def test_threads_are_given_back(threads, inside):
+def test_threads_are_given_back():
     seen, before = [], torch.get_num_threads()
     torch.set_num_threads(3)
     try:
-        measure = lambda model, number: seen.append(torch.get_num_threads()) or {}  # noqa: E731
-        trained(ids=IDS, labels=LABELS, measure=measure, threads=threads)
-        assert seen == [inside] and torch.get_num_threads() == 3
+        trained(
+            ids=IDS,
+            labels=LABELS,
+            after=lambda *_: seen.append(torch.get_num_threads()),
+        )
+        assert seen == [1] and torch.get_num_threads() == 3
         with pytest.raises(
             ValueError, match="what measure returns is of type int: expected a dict"
         ):
-            trained(ids=IDS, labels=LABELS, measure=lambda model, number: 3)
+            checkpoints.train(a_model(), IDS, LABELS, measure=lambda model, number: 3)
         assert torch.get_num_threads() == 3
     finally:
         torch.set_num_threads(before)
@@ -944,11 +956,7 @@ def test_everything_is_imported_without_extras():
     "missing, code, extra",
     [
         ("torch", "from hmlib import train", "torch"),
-        (
-            "safetensors",
-            "from hmlib import files; files.write_sealed('x', {}, {})",
-            "torch",
-        ),
+        ("safetensors", "import hmlib; hmlib.Weights.load('x')", "torch"),
         (
             "safetensors",
             "from hmlib.live import reviews; reviews.load_review_model('x')",

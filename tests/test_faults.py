@@ -211,6 +211,8 @@ def test_refresh_is_killed(tmp_path):
 
 torch = pytest.importorskip("torch", reason="what follows needs torch")
 
+from studies import checkpoints  # noqa: E402
+
 
 def damages(path, rng):
     """(what, how) for a sealed pair: after `how`, it is not what was written."""
@@ -268,22 +270,22 @@ def test_a_sealed_pair_is_believed_only_as_it_was_written(tmp_path):
         "x": torch.arange(6.0).reshape(2, 3).T,
         "none": torch.zeros(0, 2, dtype=torch.int32),
     }
-    assert files.read_sealed(path) is None
-    files.write_sealed(path, record, tensors)
+    assert checkpoints.read_sealed(path) is None
+    checkpoints.write_sealed(path, record, tensors)
     stored = content(tmp_path)
     assert set(stored) == {"a, .5 b.json", "a, .5 b.safetensors"}
     for what, damage in damages(path, random.Random(0)):
         damage()
-        assert files.read_sealed(path) is None, what
+        assert checkpoints.read_sealed(path) is None, what
         for name, whole in stored.items():
             (tmp_path / name).write_bytes(whole)
-        found, arrays = files.read_sealed(path)
+        found, arrays = checkpoints.read_sealed(path)
         assert found == record and all(
             torch.equal(arrays[name], value) for name, value in tensors.items()
         )
-    files.write_sealed(tmp_path / "other", record, {"x": torch.zeros(1)})
+    checkpoints.write_sealed(tmp_path / "other", record, {"x": torch.zeros(1)})
     shutil.copy(tmp_path / "other.safetensors", f"{path}.safetensors")
-    assert files.read_sealed(path) is None
+    assert checkpoints.read_sealed(path) is None
     for kind in ("json", "safetensors"):
         Path(f"{path}.{kind}").unlink()
         Path(f"{path}.{kind}").mkdir()
@@ -293,7 +295,7 @@ def test_a_sealed_pair_is_believed_only_as_it_was_written(tmp_path):
                 f"{path}.{kind} is a folder: expected a file. Remove it, or"
             ),
         ):
-            files.read_sealed(path)
+            checkpoints.read_sealed(path)
         Path(f"{path}.{kind}").rmdir()
 
 
@@ -301,7 +303,7 @@ pytest.importorskip("distributed", reason="what follows needs dask.distributed")
 
 import chores  # noqa: E402
 
-from hmlib.reviews import Reviews  # noqa: E402
+from hmlib.text import Reviews  # noqa: E402
 from studies import __main__ as command  # noqa: E402
 from studies import graph, texts, variations  # noqa: E402
 from studies.graph import Task  # noqa: E402

@@ -14,9 +14,10 @@ from test_studies import a_model  # noqa: E402
 
 from hmlib import HardmaxClassifier, files, leaders, limit, settled, vary  # noqa: E402
 from hmlib.counting import band  # noqa: E402
-from hmlib.reviews import Reviews  # noqa: E402
+from hmlib.text import Reviews  # noqa: E402
 from hmlib.variations import Layer  # noqa: E402
 from studies import (  # noqa: E402
+    checkpoints,
     departures,
     graph,
     laws,
@@ -263,7 +264,7 @@ def test_sets_of_words_that_go(monkeypatch):
 def test_random_attention_is_uniform():
     """Bugs: one draw for all reviews, all words or all layers; some words drawn more often than others."""
     model = models.RandomAttention(40, 2, 3)
-    one, two = (model._scores(torch.zeros(300, 12, 2)).argmax(-1) for _ in range(2))
+    one, two = (model.scores(torch.zeros(300, 12, 2)).argmax(-1) for _ in range(2))
     assert int(model.draws) == 2 and not torch.equal(one, two)
     assert (
         len({tuple(row) for row in one.tolist()}) == 300
@@ -654,11 +655,11 @@ def test_facts_come_after_their_arrays(tmp_path, monkeypatch):
     """Bug: facts that are there before the arrays, of a task that was killed between the two."""
     order = []
     monkeypatch.setattr(
-        files,
+        checkpoints,
         "write_whole",
         lambda path, content: order.append(str(path).split(".")[-1]),
     )
-    files.write_sealed(tmp_path / "x", {}, {})
+    checkpoints.write_sealed(tmp_path / "x", {}, {})
     assert order == ["safetensors", "json"]
 
 

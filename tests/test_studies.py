@@ -17,9 +17,14 @@ pytest.importorskip("distributed", reason="studies need dask.distributed")
 
 from dask.distributed import LocalCluster  # noqa: E402
 
-from hmlib import HardmaxClassifier, Vocabulary, explain, leaders  # noqa: E402
-from hmlib.classifier import evaluate  # noqa: E402
-from hmlib.reviews import Reviews  # noqa: E402
+from hmlib import (  # noqa: E402
+    HardmaxClassifier,
+    Vocabulary,
+    evaluate,
+    explain,
+    leaders,
+)
+from hmlib.text import Reviews  # noqa: E402
 from studies import __main__ as command  # noqa: E402
 from studies import (  # noqa: E402
     departures,
@@ -317,7 +322,9 @@ def test_leaders_are_those_of_hmlib(padding):
     model, ids = a_model(1, padding)
     n, first, last, distinct = [], [], [], []
     for row in ids:
-        e = explain(model, model.vocabulary.decode(row.tolist()), length=14)
+        e = explain(
+            model, [model.vocabulary.words[i] for i in row.tolist() if i], length=14
+        )
         distinct.append(len(e.words))
         n.append(len(e.leaders))
         row = torch.unique(row if padding == "token" else row[row != 0])
@@ -376,7 +383,7 @@ def test_leader_words():
     labels[::3] = 1 - labels[::3]
     counts, anyhow = {}, {}
     for row, label in zip(ids, labels, strict=True):
-        e = explain(model, model.vocabulary.decode(row.tolist()))
+        e = explain(model, [model.vocabulary.words[i] for i in row.tolist() if i])
         v, b = model.decoder.weight[0].detach().double().numpy(), e.bias
         for i in e.leaders:
             anyhow[e.words[i]] = anyhow.get(e.words[i], 0) + 1
@@ -418,7 +425,7 @@ def test_interpretability_is_what_it_says():
         )
 
     for row, label in zip(ids.tolist(), labels.tolist(), strict=True):
-        words = model.vocabulary.decode(row)
+        words = [model.vocabulary.words[i] for i in row if i]
         e = explain(model, words)
         lead = {e.words[i] for i in e.leaders}
         by_score = sorted(

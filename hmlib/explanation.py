@@ -1,0 +1,243 @@
+"""One verdict explained: leaders, votes, words left out, stability. NumPy is enough.
+
+All is computed in float64, with hardmax, from the weights of a classifier.
+"""
+
+import json
+import math
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from hmlib import arithmetic, attention, dynamics, files, inputs
+from hmlib.shapes import Cloud, Firsts, Indices, Matrix, Token
+from hmlib.text import Vocabulary
+
+PADDING, MOST_LAYERS = ("mask", "token"), 10**9
+
+
+@dataclass
+class Weights:
+    """What a verdict depends on: logit = <v, mean over the words of z_i^depth> + bias.
+
+    embedding   z_i^0 by rows; row 0 is padding, the others are the words of vocabulary
+    padding     "mask" leaves it out; "token" has it take part
+    """
+
+    embedding: Cloud
+    alpha: float
+    depth: int
+    v: Token
+    bias: float
+    A: Matrix | None = None
+    padding: str = "mask"
+    vocabulary: Vocabulary | None = None
+
+    def __post_init__(self):
+        zero = np.zeros(0)
+        E = inputs.numbers(self.embedding, "embedding")
+        if E.ndim != 2 or 0 in E.shape:
+            raise ValueError(
+                f"embedding has shape {E.shape}: expected words as rows, (rows, d)."
+            )
+        self.embedding = E = arithmetic.like(E, zero, "embedding")
+        self.alpha = float(inputs.rate(self.alpha, zero))
+        self.depth = inputs.count(self.depth, "depth", MOST_LAYERS)
+        v = inputs.points(inputs.token(self.v, "v")[None], E.shape[1], "v")
+        self.v = arithmetic.like(v[0], zero, "v")
+        self.bias = inputs.number(self.bias, "bias")
+        self.A = inputs.matrix(self.A, E)
+        inputs.choice(self.padding, "padding", PADDING)
+        if self.vocabulary is not None:
+            words = inputs.instance(self.vocabulary, "vocabulary", Vocabulary)
+            if len(words) != len(E):
+                raise ValueError(
+                    f"vocabulary has {len(words)} rows, padding included: expected "
+                    f"{len(E)}, those of the model."
+                )
+
+    @property
+    def words(self) -> list[str]:
+        """Of the rows; the first is padding."""
+        return self.vocabulary.words
+
+    def save(self, path: str | Path, **about) -> None:
+        """The numbers as safetensors; words, layers and what else there is to say as JSON
+        beside it, as `results/` has them."""
+        with inputs.extra("torch"):
+            from safetensors.numpy import save
+
+        path, words = inputs.path(path), self.words
+        arrays = {"embedding": self.embedding, "weight": self.v, "alpha": self.alpha}
+        arrays |= {"bias": [self.bias]} | ({} if self.A is None else {"A": self.A})
+        about |= {"depth": self.depth, "padding": self.padding, "words": words}
+        files.write_whole(path, save({k: _short(X) for k, X in arrays.items()}))
+        files.write_whole(path.with_suffix(".json"), json.dumps(about, indent=1) + "\n")
+
+    @classmethod
+    def load(cls, path: str | Path) -> "Weights":
+        """What `save` wrote, checked.
+
+        >>> weights = Weights.load("results/sentiment_model.safetensors")
+        >>> len(weights.words), weights.embedding.shape, weights.alpha, weights.depth
+        (30001, (30001, 2), 4.0, 3)
+        """
+        with inputs.extra("torch"):
+            from safetensors.numpy import load
+
+        path = inputs.path(path)
+        content, beside = path.read_bytes(), path.with_suffix(".json").read_bytes()
+        try:
+            arrays, about = load(content), json.loads(beside)
+            return cls(
+                arrays["embedding"],
+                arrays["alpha"].item(),
+                about["depth"],
+                arrays["weight"],
+                arrays["bias"].item(),
+                arrays.get("A"),
+                about.get("padding", "mask"),
+                Vocabulary([about["words"][1:]]),
+            )
+        except Exception as error:  # of many kinds, all for one reason
+            raise ValueError(
+                f"{path}, or the .json beside it, is damaged, or no model: "
+                f"{inputs.first_line(error)}"
+            ) from None
+
+
+def _short(X):
+    """As float32, if that changes nothing."""
+    X = np.array(X, float)
+    with np.errstate(over="ignore"):
+        short = X.astype("<f4")
+    return short if (short == X).all() else X
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """Why a review is judged as it is. All arrays follow the order of its words."""
+
+    words: list  # the distinct known ones
+    counts: Indices
+    unknown: list
+    logit: float
+    path: dynamics.Trajectory  # of the words, layer by layer
+    follows: Firsts  # (depth, n): whom each follows in each layer (the first, on a tie)
+    leaders: Indices  # those found in these layers
+    root: Indices  # (n,): where the chain of those followed in the last layer ends
+    shares: dict  # word: its share of the logit, over all that gather at it
+    v: Token  # of the decoder
+    bias: float  # the shares and this add up to the logit
+    without: np.ndarray  # (n,): the logit without that word, run again; nan if alone
+    stable: float  # if all tokens move by less (in A's length), nobody changes his mind
+
+    @property
+    def probability(self) -> float:
+        """That the review is positive, by the model."""
+        return 0.5 + 0.5 * math.tanh(self.logit / 2)
+
+
+def explain(
+    model, words: list[str], vocabulary: Vocabulary | None = None, length: int = 128
+) -> Explanation:
+    """Leaders, votes, counterfactuals and stability of one verdict.
+
+    >>> weights = Weights.load("results/sentiment_model.safetensors")
+    >>> why = explain(weights, ["great", "film", "with", "boring", "ending"])
+    >>> [why.words[i] for i in why.leaders], round(why.probability, 2)
+    (['great', 'film', 'boring'], 0.01)
+
+    model       a HardmaxClassifier, or its Weights
+    words       as `preprocess` gives them
+    vocabulary  the model's, if it does not carry it as model.vocabulary
+    length      to which reviews are cut; and filled with padding, if that is a token
+    """
+    model = _weights(model, vocabulary)
+    names, counts, unknown, rows = _tokens(model, words, length)
+    Z, v, A, depth = model.embedding[rows], model.v, model.A, model.depth
+    path = dynamics.simulate(Z, model.alpha, depth, A)
+    follows = [attention.follow(tokens, A) for tokens in path.tokens[:-1]]
+    follows = np.array(follows, int).reshape(depth, len(Z))
+    root = attention.roots(follows[-1]) if depth else np.arange(len(Z))
+    votes = counts * (path.tokens[-1] @ v) / counts.sum()
+    shares = {names[i]: float(votes[root == i].sum()) for i in np.unique(root)}
+    return Explanation(
+        words=names,
+        counts=counts,
+        unknown=unknown,
+        logit=float(votes.sum() + model.bias),
+        path=path,
+        follows=follows,
+        leaders=path.leaders(max(depth - 1, 0)),
+        root=root,
+        shares=dict(sorted(shares.items(), key=lambda item: -abs(item[1]))),
+        v=v,
+        bias=model.bias,
+        without=_without(model, Z, counts),
+        stable=_stable(path, follows, A),
+    )
+
+
+def _weights(model, vocabulary):
+    """The weights, with a vocabulary."""
+    if not isinstance(model, Weights):
+        if not callable(getattr(model, "weights", None)):
+            raise ValueError(
+                f"model is of type {type(model).__name__}: expected a "
+                "HardmaxClassifier, or its Weights."
+            )
+        model = model.weights()
+    model = model if vocabulary is None else replace(model, vocabulary=vocabulary)
+    if model.vocabulary is None:
+        raise ValueError(
+            "The model carries no vocabulary: pass vocabulary, or set model.vocabulary."
+        )
+    return model
+
+
+def _tokens(model, words, length):
+    """The distinct known words in order, how often each stands there, those that are not
+    known, and the rows of the embedding."""
+    words = inputs.words(words, "words")
+    if length is not None:
+        length = inputs.count(length, "length", least=1)
+    ids = model.vocabulary.encode(words, length)
+    ids = ids if model.padding == "token" else ids[ids != 0]
+    if not ids.any():
+        raise ValueError(
+            f"None of the {len(words)} words is in the vocabulary: nothing to explain."
+        )
+    rows, counts = list(dict.fromkeys(ids.tolist())), np.bincount(ids)
+    unknown = [word for word in words if word not in model.vocabulary.index]
+    return [model.words[i] for i in rows], counts[rows], unknown, rows
+
+
+def _without(model, Z, counts):
+    """The logit without each word in turn: n clouds at once, each with another hidden."""
+    n = len(Z)
+    if n == 1:
+        return np.array([np.nan])
+    mask, clouds = ~np.eye(n, dtype=bool), np.broadcast_to(Z, (n, *Z.shape))
+    path = dynamics.simulate(clouds, model.alpha, model.depth, model.A, mask=mask)
+    weights = mask * counts
+    means = (weights * (path.tokens[-1] @ model.v)).sum(1) / weights.sum(1)
+    return means + model.bias
+
+
+def _stable(path, follows, A):
+    """If all move by at most e, a gap g of scores between j and l shrinks by at most
+    e (|z_j - z_l| + 2 |z_i|) + 2 e^2, for i that follows j."""
+    if len(follows) == 0 or path.tokens.shape[1] == 1:
+        return math.inf
+    R = np.eye(path.tokens.shape[-1]) if A is None else np.linalg.cholesky(A).T
+    least = math.inf
+    for Z, to in zip(path.tokens[:-1] @ R.T, follows, strict=True):
+        gap = (Z * Z[to]).sum(-1)[:, None] - Z @ Z.T
+        apart = np.linalg.norm(Z[to][:, None] - Z, axis=-1)
+        reach = apart + 2 * np.linalg.norm(Z, axis=-1)[:, None]
+        radius = (np.sqrt(reach**2 + 8 * np.maximum(gap, 0)) - reach) / 4
+        radius[np.arange(len(Z)), to] = math.inf
+        least = min(least, radius.min())
+    return float(least)
