@@ -10,10 +10,13 @@ from numbers import Integral, Rational
 
 import numpy as np
 
+from hmlib.shapes import Cloud, Tokens
+
+Axes = int | tuple[int, ...] | None
 EPS = np.finfo(float).eps
 
 
-def like(X, Z, name="a number"):
+def like(X: np.ndarray, Z: Tokens, name: str = "a number") -> np.ndarray:
     """X in the arithmetic of Z: rational if the tokens are, float64 otherwise."""
     if Z.dtype == object:
         return rationals(X)
@@ -21,18 +24,20 @@ def like(X, Z, name="a number"):
         return X.astype(float)
     except OverflowError:
         raise ValueError(
-            f"{name} is too large for float64, as which it is taken: pass all numbers as Fractions."
+            f"{name} is too large for float64, as which it is taken: pass all numbers as "
+            "Fractions."
         ) from None
 
 
 @np.vectorize(otypes=[object])
-def rationals(x):
+def rationals(x) -> np.ndarray:
+    """Fractions, entry by entry, of numbers of any type."""
     if isinstance(x, Integral):
         return Fraction(int(x))
     return Fraction(x) if isinstance(x, Rational) else Fraction(*x.as_integer_ratio())
 
 
-def integers(X):
+def integers(X: np.ndarray) -> np.ndarray:
     """X times one positive number that makes all entries whole: Python ints, exact."""
     if X.dtype == object:
         whole = math.lcm(*(x.denominator for x in X.flat))
@@ -42,47 +47,44 @@ def integers(X):
     return mantissa << (exponent - exponent.min(initial=0)).astype(object)
 
 
-def unit(X, axis):
+def unit(X: np.ndarray, axis: Axes) -> np.ndarray:
     """X (floats or ints) over 2^e, in [-1, 1]: floats, at most one rounding away."""
     e = exponent(X, axis)
     return (X / 2**e).astype(float) if X.dtype == object else np.ldexp(X, -e)
 
 
-def exponent(X, axis):
+def exponent(X: np.ndarray, axis: Axes) -> np.ndarray:
     """The smallest e with abs(X) <= 2^e along the axes (kept)."""
     top = abs(X).max(axis, keepdims=True)
-    return (
-        np.frompyfunc(int.bit_length, 1, 1)(top)
-        if X.dtype == object
-        else np.frexp(top)[1]
-    )
+    bits = np.frompyfunc(int.bit_length, 1, 1)
+    return bits(top) if X.dtype == object else np.frexp(top)[1]
 
 
-def distinct(Z):
-    """(first, of): the rows Z[first] are the distinct ones in order of appearance, and Z[first][of] is Z."""
-    some = _perhaps_equal(Z) if Z.dtype != object else np.arange(len(Z))
-    codes = [np.unique(column, return_inverse=True)[1] for column in Z[some].T]
+def distinct(Z: Cloud) -> tuple[np.ndarray, np.ndarray]:
+    """(first, inverse): the distinct rows are Z[first], in order, and Z is Z[first][inverse].
+
+    >>> first, inverse = distinct(np.array([[1, 2], [0, 0], [1, 2]], float))
+    >>> first, inverse
+    (array([0, 1]), array([0, 1, 0]))
+    """
+    rows = _perhaps_equal(Z) if Z.dtype != object else np.arange(len(Z))
+    codes = [np.unique(column, return_inverse=True)[1] for column in Z[rows].T]
     order = np.lexsort(codes)  # stable: equal rows stay in order
-    new = np.append(
-        True, np.any([np.diff(code[order]) != 0 for code in codes], axis=0)
-    )[: len(some)]
+    changes = np.any([np.diff(code[order]) != 0 for code in codes], axis=0)
+    new = np.append(True, changes)[: len(rows)]
     name = np.arange(len(Z))  # the first of the rows that are equal to this one
-    name[some[order]] = some[order[new]][np.cumsum(new) - 1]
+    name[rows[order]] = rows[order[new]][np.cumsum(new) - 1]
     first = np.flatnonzero(name == np.arange(len(Z)))
-    of = np.empty(len(Z), int)
-    of[first] = np.arange(len(first))
-    return first, of[name]
+    inverse = np.empty(len(Z), int)
+    inverse[first] = np.arange(len(first))
+    return first, inverse[name]
 
 
 def _perhaps_equal(Z):
-    """The rows that share their sum with weights (of floats, in one order, hence the same for equal rows)."""
+    """The rows that share a weighted sum, in one order, hence the same for equal rows."""
     d = Z.shape[1]
-    total = sum(
-        column * weight
-        for column, weight in zip(
-            Z.T, np.sqrt(np.arange(2, d + 2) / (d + 2)) / d, strict=True
-        )
-    )
+    weights = np.sqrt(np.arange(2, d + 2) / (d + 2)) / d
+    total = sum(column * weight for column, weight in zip(Z.T, weights, strict=True))
     order = total.argsort()
     same = total[order[1:]] == total[order[:-1]]
     shared = np.append(same, False) | np.append(False, same)

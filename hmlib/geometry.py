@@ -1,4 +1,4 @@
-"""The geometry of attention: half-spaces, the separation of a vertex, projections, and where tokens can cluster."""
+"""The geometry of attention: half-spaces, projections, and where tokens can cluster."""
 
 import math
 from contextlib import suppress
@@ -9,32 +9,32 @@ from typing import NamedTuple
 import numpy as np
 
 from hmlib import arithmetic, inputs
+from hmlib.shapes import Cloud, Matrix, Number, Token
 
-MOST_WORK = 4_000_000  # of cluster_points, about as many microseconds: a subset of k points takes k^3
+MOST_WORK = 4_000_000  # of cluster_points, in microseconds: k points take about k^3
 MOST_DIMENSIONS = 80  # in which project goes to work on whole numbers
 DEAR = 8  # of them, and a start from floats is worth its price
-BLOCK = 2**12  # of them held in memory at a time
+BLOCK = 2**12  # subsets of points held in memory at a time
 
 
 class HalfSpace(NamedTuple):
     """{ x : <normal, x> >= offset }"""
 
-    normal: np.ndarray
-    offset: float
+    normal: Token
+    offset: Number
 
-    def side(self, points):
-        """<normal, x> - offset for each point (row): positive inside, 0 on the boundary, negative outside."""
-        points = arithmetic.like(
-            inputs.points(points, len(self.normal), "points"), self.normal, "points"
-        )
+    def side(self, points: Cloud) -> np.ndarray:
+        """<normal, x> - offset for each point (row): positive inside, negative outside."""
+        points = inputs.points(points, len(self.normal), "points")
+        points = arithmetic.like(points, self.normal, "points")
         return (points * self.normal).sum(-1) - self.offset
 
-    def contains(self, points):
+    def contains(self, points: Cloud) -> np.ndarray:
         """Which of the points (rows) lie in it, its boundary included: bool (n,)."""
         return self.side(points) >= 0
 
 
-def half_space(z, A=None):
+def half_space(z: Token, A: Matrix | None = None) -> HalfSpace:
     """H = { x : <A z, x - z> >= 0 }: whatever a token at z follows lies in it.
 
     >>> H = half_space([1, -1], A=[[2, 1], [1, 1]])
@@ -54,27 +54,27 @@ def half_space(z, A=None):
         return HalfSpace(normal, inputs.in_range(normal @ z, "<A z, z>"))
 
 
-def separation_radius(s, others, A=None):
+def separation_radius(s: Token, others: Cloud, A: Matrix | None = None) -> float:
     """How close to s a point has to be to look past all others, at s.
 
-    If <A s, w> < <A s, s> for each w of the others, then every x in their hull with s, 0 < |x - s| < delta, has
-    <A x, w - x> < 0 < <A x, s - x> for each w, where, with distances and lengths in the A-inner product,
+    If <A s, w> < <A s, s> for each w of the others, then every x in their hull with s,
+    0 < |x - s| < delta, has <A x, w - x> < 0 < <A x, s - x> for each w, where, with
+    distances and lengths in the A-inner product,
 
         delta = min over w of <A s, s - w> / (|s - w| + |s|).
 
     >>> separation_radius([1, 1], others=[[1, -1], [-1, -1], [-1, 1]])
     0.585786437626905
     """
-    floats = np.zeros(0)
-    s = arithmetic.like(inputs.token(s, "s"), floats, "s")
-    W = arithmetic.like(inputs.points(others, len(s), "others"), floats, "others")
+    s = arithmetic.like(inputs.token(s, "s"), inputs.FLOATS, "s")
+    W = inputs.points(others, len(s), "others")
+    W = arithmetic.like(W, inputs.FLOATS, "others")
     A = np.eye(len(s)) if A is None else inputs.matrix(A, s)
     with np.errstate(over="ignore", invalid="ignore"):
         gap = inputs.in_range((s - W) @ A @ s, "<A s, s - w>")
     if gap.min() <= 0:
-        raise ValueError(
-            f"s = {s} is not separated from {W[gap.argmin()]}: expected <A s, w> < <A s, s> for each other w."
-        )
+        given = f"s = {s} is not separated from {W[gap.argmin()]}"
+        inputs.refuse(given, "<A s, w> < <A s, s> for each other w")
 
     def length(X):
         return np.sqrt((X @ A * X).sum(-1))
@@ -82,35 +82,36 @@ def separation_radius(s, others, A=None):
     return float((gap / (length(s - W) + length(s))).min())
 
 
-def project(x, vertices, A=None):
+def project(x: Token, vertices: Cloud, A: Matrix | None = None) -> Token:
     """argmin of <A (y - x), y - x> over the y in the convex hull of the vertices.
 
     >>> project([0, 0], vertices=[[2, 0], [0, 1], [3, 3]])
     array([0.4, 0.8])
-    >>> project([0, 0], vertices=[[2, 0], [0, 1], [3, 3]], A=[[1, 0], [0, 4]])    # the hull in other eyes
+    >>> project([0, 0], vertices=[[2, 0], [0, 1], [3, 3]], A=[[1, 0], [0, 4]])
     array([1. , 0.5])
 
     x         the point, (d,), of floats or Fractions
-    vertices  points as rows, (m, d); any points, also inside the hull of the others, or equal, or in a plane
+    vertices  points as rows, (m, d); any points, also inside the hull of the others, or
+              equal, or in a plane
     A         symmetric positive definite, (d, d); the identity if None
-    Returns y, (d,): exact for Fractions, the nearest floats to it for floats (Wolfe's method, on whole numbers).
+    Returns y, (d,): exact for Fractions, the nearest floats to it for floats (Wolfe's
+    method, on whole numbers).
     """
     x = inputs.token(x, "x")
     V = inputs.points(vertices, len(x), "vertices")
     A = inputs.matrix(A, V)
-    if min(V.shape) > MOST_DIMENSIONS:
-        raise ValueError(
-            f"vertices has shape {V.shape}: expected at most {MOST_DIMENSIONS} points or {MOST_DIMENSIONS} coordinates, "
-            "because the projection is exact, on whole numbers that grow with both."
-        )
+    expected = (
+        f"at most {MOST_DIMENSIONS} points or {MOST_DIMENSIONS} coordinates, because"
+    )
+    expected += " the projection is exact, on whole numbers that grow with both"
+    inputs.check(min(V.shape) <= MOST_DIMENSIONS, "vertices", V, expected)
     whole = arithmetic.integers(np.vstack([arithmetic.like(x, V, "x"), V]))
     P, AP = _in_product(whole[1:] - whole[0], A)
 
     T, weights = _start(P, AP, A)  # y is the nearest point to x of the affine hull of T
     while True:
-        scores = AP @ arithmetic.integers(
-            weights @ P[T]
-        )  # <A (y - x), v - x> for each vertex v; the same on all of T
+        # <A (y - x), v - x> for each vertex v; the same on all of T
+        scores = AP @ arithmetic.integers(weights @ P[T])
         if scores.min() == scores[T[0]]:
             return arithmetic.like(weights @ arithmetic.rationals(V[T]), V)
         T, weights = np.append(T, scores.argmin()), np.append(weights, Fraction(0))
@@ -119,33 +120,27 @@ def project(x, vertices, A=None):
             target = target * Fraction(1, target.sum())
             if (target > 0).all():
                 break
-            # Towards the target as far as the hull reaches; the points that have lost their weight go.
-            far = min(
-                w / (w - t) for w, t in zip(weights, target, strict=True) if t <= 0
-            )
-            weights = weights + far * (target - weights)
+            # Towards the target as far as the hull reaches; what has lost its weight goes.
+            pairs = zip(weights, target, strict=True)
+            reach = min(w / (w - t) for w, t in pairs if t <= 0)
+            weights = weights + reach * (target - weights)
             T, weights = T[weights > 0], weights[weights > 0]
         weights = target
 
 
 def _start(P, AP, A):
-    """Points and their positive weights, from which Wolfe's method may start: where steps are dear, what floats find."""
+    """Some points and their positive weights, to begin with: if steps are dear, by floats."""
     if min(P.shape) > DEAR:
         from scipy.optimize import nnls
 
-        with suppress(
-            np.linalg.LinAlgError, RuntimeError
-        ):  # floats may fail: then from the first point, as ever
+        with suppress(np.linalg.LinAlgError, RuntimeError):  # floats may fail
             X = arithmetic.unit(P, None)
-            X = (
-                X
-                if A is None
-                else X
-                @ np.linalg.cholesky(arithmetic.unit(arithmetic.integers(A), None))
-            )
-            T = np.flatnonzero(
-                nnls(np.vstack([X.T, np.ones(len(X))]), np.eye(len(X.T) + 1)[-1])[0]
-            )
+            if A is not None:
+                X = X @ np.linalg.cholesky(
+                    arithmetic.unit(arithmetic.integers(A), None)
+                )
+            target = np.append(np.zeros(X.shape[1]), 1)
+            T = np.flatnonzero(nnls(np.vstack([X.T, np.ones(len(X))]), target)[0])
             weights = _weights(AP[T] @ P[T].T)
             if (weights > 0).all():
                 return T, weights * Fraction(1, weights.sum())
@@ -153,14 +148,14 @@ def _start(P, AP, A):
 
 
 class ClusterPoints(NamedTuple):
-    """The points of S(K), (p, d), and for each the face { v : <A s, v> = <A s, s> } as a list of vertices."""
+    """The points s of S(K), and for each its face { v : <A s, v> = <A s, s> }."""
 
-    points: np.ndarray
-    faces: list
+    points: Cloud
+    faces: list[list[int]]
 
 
-def cluster_points(vertices, A=None):
-    """S(K) = { s in K, s != 0 : <A s, s> = max over x in K of <A s, x> }, where K is the convex hull of the vertices.
+def cluster_points(vertices: Cloud, A: Matrix | None = None) -> ClusterPoints:
+    """S(K) = { s in K, s != 0 : <A s, s> = max over x in K of <A s, x> }, K a polytope.
 
     >>> S = cluster_points([[1, 0], [0, 1]])
     >>> S.points
@@ -170,11 +165,12 @@ def cluster_points(vertices, A=None):
     >>> S.faces
     [[0], [1], [0, 1]]
 
-    vertices  points as rows, (m, d), of floats or Fractions; any points, as in `project`
+    vertices  points as rows, (m, d), whose hull K is; any points, as in `project`
     A         symmetric positive definite, (d, d); the identity if None
-    Returns ClusterPoints(points, faces): the vertices of K first, as they were given; then by the size of the face.
-    Each s is the A-projection of 0 onto the affine hull of at most d of the points, with positive weights: all such
-    subsets are tried, exactly; more than MOST_WORK, some seconds, is refused.
+    Returns ClusterPoints(points, faces): the vertices of K first, as they were given;
+    then by the size of the face. Each s is the A-projection of 0 onto the affine hull of
+    at most d of the points, with positive weights: all such subsets are tried, exactly;
+    more than MOST_WORK, some seconds, is refused.
     """
     V = inputs.numbers(vertices, "vertices")
     V = inputs.points(V, max((1, *V.shape[-1:])), "vertices")
@@ -185,53 +181,51 @@ def cluster_points(vertices, A=None):
     count = [math.comb(m, size) for size in range(1, min(d, m) + 1)]
     work = sum(n * size**3 for size, n in enumerate(count, 1))
     if work > MOST_WORK:
-        raise ValueError(
-            f"vertices has shape {V.shape}: {m} different points of {d} coordinates have {inputs.shown(sum(count))} "
-            f"subsets of at most {d} points, about {inputs.shown(work)} operations, expected at most {MOST_WORK}. "
-            "Points that are no vertices of the hull can be left out."
+        inputs.refuse(
+            f"vertices has shape {V.shape}: {m} different points of {d} coordinates have "
+            f"{inputs.shown(sum(count))} subsets of at most {d} points, about "
+            f"{inputs.shown(work)} operations",
+            f"at most {MOST_WORK}. Points that are no vertices of the hull can be left out",
         )
 
     G = AP @ P.T
-    found = {}  # face: the last, so the largest, subset with s inside. A face has one s, the nearest point to 0
+    # face: the last, so the largest, subset with s inside. A face has one s, the nearest
+    # point to 0.
+    inside = {}
     for size in range(1, min(d, m) + 1):
         subsets = np.array([*combinations(different, size)])
         for T in np.array_split(subsets, len(subsets) // BLOCK + 1):
             weights = _weights(G[T[:, :, None], T[:, None, :]])
-            level = (weights * G[T, T[:, :1]]).sum(
-                -1
-            )  # <A s, s>, times the sum of the weights
+            level = (weights * G[T, T[:, :1]]).sum(-1)  # <A s, s> times sum(weights)
             keep = (weights > 0).all(-1) & (level > 0)
             for v in different:
                 T, weights, level = T[keep], weights[keep], level[keep]
                 keep = (weights * G[T, v]).sum(-1) <= level
             for t, w, top in zip(T[keep], weights[keep], level[keep], strict=True):
-                found[tuple(np.flatnonzero(w @ G[t] == top).tolist())] = t, w
+                inside[tuple(np.flatnonzero(w @ G[t] == top).tolist())] = t, w
 
     def order(face):
-        t, _ = found[face]
+        t, _ = inside[face]
         return (0, t[0]) if len(t) == 1 else (1, len(face), face)
 
-    faces = sorted(found, key=order)
-    points = [
-        w @ arithmetic.rationals(V[t]) / w.sum() for t, w in map(found.get, faces)
-    ]
-    return ClusterPoints(
-        arithmetic.like(np.array(points, object).reshape(-1, d), V),
-        [list(face) for face in faces],
-    )
+    faces, exact = sorted(inside, key=order), arithmetic.rationals(V)
+    points = [w @ exact[t] / w.sum() for t, w in map(inside.get, faces)]
+    points = np.array(points, object).reshape(-1, d)
+    return ClusterPoints(arithmetic.like(points, V), list(map(list, faces)))
 
 
 def _in_product(P, A):
-    """Points P and A P, all of whole numbers (A by a positive factor, which moves no projection)."""
+    """P and A P, of whole numbers (A by a positive factor, which moves no projection)."""
     return P, P if A is None else P @ arithmetic.integers(A)
 
 
 def _weights(G):
-    """The u, up to a positive factor, with least <u, G u> where sum(u) = 1; 0 where points depend on one another.
+    """The u, up to a positive factor, with least <u, G u> where sum(u) = 1.
 
-    G is the Gram matrix, (..., k, k), of k points, of whole numbers: sum(u_i p_i) / sum(u_i) is the projection of 0
-    onto their affine hull. Then G u is the same in each place, so (G + 1) u = 1 after scaling; the matrix is definite
-    if the points are affinely independent; else a pivot is 0, and from there on all is. Fraction-free elimination:
+    G is the Gram matrix, (..., k, k), of k points, of whole numbers: the projection of 0
+    onto their affine hull is sum(u_i p_i) / sum(u_i). Then G u is the same in each place,
+    so (G + 1) u = 1 after scaling; the matrix is definite if the points are affinely
+    independent; else a pivot is 0, and from there on all is. Fraction-free elimination:
     all divisions are exact.
     """
     M = np.concatenate([G + 1, np.ones_like(G[..., :1])], -1)
