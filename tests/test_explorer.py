@@ -65,7 +65,7 @@ def model(texts):
 def said(browser, texts, model):
     page = browser.new_page()
     given = [
-        source("reviews.js"),
+        source("judge.js"),
         reviews.review_model_of(model),
     ]
     all_ = page.evaluate(IN_THE_PAGE, [*given, texts, False])
@@ -99,7 +99,7 @@ def test_odd_signs_are_read_alike_and_at_once(browser, model):
         "a" + "'" * 300_000 + "b",
     ]
     page = browser.new_page()
-    code = source("reviews.js")
+    code = source("judge.js")
     words, took = page.evaluate(
         """async ([source, texts, stop]) => {
           const H = await import(URL.createObjectURL(new Blob([source], { type: "text/javascript" })));

@@ -37,7 +37,7 @@ def pairs(browser):
         {"Z": Z.tolist(), "alpha": a, "A": None if A is None else A.tolist()}
         for Z, a, A in given
     ]
-    said = page.evaluate(IN_THE_PAGE, [source("hardmax.js"), sent])
+    said = page.evaluate(IN_THE_PAGE, [source("limits.js"), sent])
     page.close()
     return list(zip(given, said, strict=True))
 

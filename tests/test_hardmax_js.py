@@ -6,7 +6,14 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from hmlib import attention_sets, cluster_points, limit, limit_polytope, simulate
+from hmlib import (
+    attention_sets,
+    cluster_points,
+    limit,
+    limit_polytope,
+    roots,
+    simulate,
+)
 from hmlib.limits import counter_clockwise
 from hmlib.live import source
 
@@ -17,11 +24,12 @@ async ([source, clouds, layers]) => {
   return clouds.map(({ Z, alpha, A }) => {
     const end = H.limit(Z, alpha, A), K = H.hull(end.leaders.map((i) => end.tokens[i]));
     const corners = K.map((k) => end.tokens[end.leaders[k]]);
-    const { tokens, leaders, born, follows, certified, settledAt, errorBound, of } = end;
-    const at = [...Array(layers + 1).keys()].map((k) => of.map((i) => end.at(k).tokens[i]));
+    const { tokens, leaders, born, follows, certified, settledAt, errorBound, inverse } = end;
+    const at = [...Array(layers + 1).keys()].map((k) => inverse.map((i) => end.at(k).tokens[i]));
     const path = H.simulate(Z, alpha, layers, A);
     return { tokens, leaders, born, follows, certified, settledAt, errorBound, at, corners,
       sets: H.attentionSets(Z, A), path: path.tokens, found: H.leadersOf(Z, path.sets), hull: H.hull(Z),
+      roots: H.roots(path.sets[0].map((set) => set.at(-1))),
       S: H.clusterPoints(corners, A).map((s) => s.point) };
   });
 }
@@ -67,7 +75,9 @@ def pairs(browser):
         for Z, a, A in clouds
     ]
     page = browser.new_page()
-    said = page.evaluate(IN_THE_PAGE, [source("hardmax.js"), given, LAYERS])
+    said = page.evaluate(
+        IN_THE_PAGE, [source("limits.js", "geometry.js"), given, LAYERS]
+    )
     page.close()
     return list(zip(clouds, said, strict=True))
 
@@ -79,6 +89,13 @@ def test_attention_sets_are_equal(pairs):
         assert [np.flatnonzero(row).tolist() for row in C] == js["sets"]
         ties += (C.sum(1) > 1).any()
     assert ties > 300
+
+
+def test_chains_end_where_they_end(pairs):
+    for (Z, _, A), js in pairs:
+        C = attention_sets(Z, A)
+        last = C.shape[1] - 1 - C[:, ::-1].argmax(1)  # of those that each follows
+        assert roots(last).tolist() == js["roots"]
 
 
 def test_layers_are_equal_to_the_last_bit(pairs):

@@ -318,7 +318,7 @@ def test_play_and_rest(opened):
 
 def test_reduced_motion_jumps(opened):
     """From layer to layer, with nothing in between."""
-    line = "layer = Math.max(0, next);"
+    line = "state.set({ layer, playing: reached < last });"
     noted = f"{line} (window.layers_ ??= new Set()).add(layer);"
     motion = {"reduced_motion": "reduce"}
     page = opened(

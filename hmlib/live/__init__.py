@@ -7,6 +7,7 @@ is equal to the package's: tests compare them in a browser.
 import re
 from collections.abc import Callable, Iterator
 from importlib import resources
+from itertools import chain
 
 from hmlib import inputs
 
@@ -21,19 +22,18 @@ def read(name: str) -> str:
     return (resources.files(__package__) / name).read_text(encoding="utf-8")
 
 
-def source(name: str) -> str:
-    """A JavaScript module and those that it imports as one, because a widget has one.
+def source(*names: str) -> str:
+    """JavaScript modules and those that they import as one, because a widget has one.
 
     Each comes once, after those that it imports, without its import lines; so no two
     may have a name in common.
     """
-    return "\n".join(dict.fromkeys(_modules(name)))
+    return "\n".join(dict.fromkeys(chain.from_iterable(map(_modules, names))))
 
 
 def _modules(name: str) -> Iterator[str]:
     module = read(name)
-    for imported in IMPORT.findall(module):
-        yield from _modules(imported)
+    yield from chain.from_iterable(map(_modules, IMPORT.findall(module)))
     yield IMPORT.sub("", module)
 
 
