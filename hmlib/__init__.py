@@ -16,7 +16,7 @@ from hmlib.interpolation import interpolate_exactly
 from hmlib.limits import Limit, leaders, limit, limit_polytope
 
 LATER = {
-    "variations": ("Layer", "settled", "vary"),
+    "variations": ("Layer", "settle", "vary"),
     "text": ("Vocabulary", "load_reviews", "preprocess"),
     "explanation": ("Weights", "explain"),
     "classifier": ("HardmaxClassifier",),
@@ -48,7 +48,7 @@ __all__ = [
     "preprocess",
     "project",
     "roots",
-    "settled",
+    "settle",
     "simulate",
     "step",
     "vary",

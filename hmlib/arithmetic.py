@@ -10,7 +10,7 @@ from numbers import Integral, Rational
 
 import numpy as np
 
-from hmlib.shapes import Cloud, Tokens
+from hmlib.shapes import Cloud, Clouds, Matrix, Tokens
 
 Axes = int | tuple[int, ...] | None
 EPS = np.finfo(float).eps
@@ -51,6 +51,36 @@ def unit(X: np.ndarray, axis: Axes) -> np.ndarray:
     """X (floats or ints) over 2^e, in [-1, 1]: floats, at most one rounding away."""
     e = exponent(X, axis)
     return (X / 2**e).astype(float) if X.dtype == object else np.ldexp(X, -e)
+
+
+def balanced(
+    Q: Clouds, X: Clouds, A: Matrix | None = None, blur: float = 0.0
+) -> tuple[Clouds, Clouds, Matrix | None, float]:
+    """Tokens Q and X, A and blur with the same sets, in numbers of about 1.
+
+    Whole numbers where floats cannot be so; then a blur that was there has no bound.
+    """
+    if X.dtype != object:
+        clouds = (X,) if Q is X else (X, Q)
+        size = np.max([abs(M).max((-2, -1)) for M in clouds], axis=0)
+        e = np.frexp(size)[1][:, None, None]
+        f = np.zeros((1, 1), int) if A is None else exponent(A, None)
+        if max(abs(e).max(), abs(f).max()) < 200:
+            return Q, X, A, blur
+        parts = (Q, e), (X, e), (f if A is None else A, f)
+        near_1 = [np.ldexp(M, -k) for M, k in parts]
+        back = [np.ldexp(M, k) for M, (_, k) in zip(near_1, parts, strict=True)]
+        if all((M == N).all() for M, (N, _) in zip(back, parts, strict=True)):
+            Q, X, B = near_1
+            return Q, X, None if A is None else B, float(np.ldexp(blur, -e.min()))
+    whole = [None if M is None else integers(M) for M in (Q, X, A)]
+    return *whole, blur and np.inf
+
+
+def mean(members: Cloud) -> list:
+    """The mean of tokens with different values, the same in any order of them."""
+    total = sum if members.dtype == object else math.fsum
+    return [total(coordinate) / len(members) for coordinate in members.T]
 
 
 def exponent(X: np.ndarray, axis: Axes) -> np.ndarray:

@@ -1,34 +1,35 @@
-"""The transformer as a dynamical system: every token moves part of the way towards those it follows."""
+"""The model as a dynamical system: tokens move part of the way to those they follow."""
 
 from dataclasses import dataclass
-from math import fsum
 
 import numpy as np
 
 from hmlib import arithmetic, attention, inputs
-from hmlib.shapes import Indices, Mask, Matrix, Number, Rates, Sets, Tokens
+from hmlib.shapes import Cloud, Indices, Mask, Matrix, Number, Rates, Sets, Tokens
 
-PIECE = (
-    2**15
-)  # numbers that are moved at a time: few enough for the processor's own memory
+PIECE = 2**15  # numbers moved at a time: few enough for the processor's own memory
+TOGETHER = 64  # clouds that ask together: those in which about as many still ask
 
 
 def step(
     Z: Tokens, alpha: Number, A: Matrix | None = None, *, mask: Mask | None = None
 ) -> Tokens:
-    """One layer: z_i + alpha / (1 + alpha) (m_i - z_i), where m_i is the mean of z_j over j in C_i(Z).
+    """One layer: z_i + alpha / (1 + alpha) (m_i - z_i), m_i = mean of z_j, j in C_i(Z).
 
-    >>> step([[1, 0], [2, 1], [2, -1]], alpha=1)            # token 1 follows both others, which lead
+    >>> step([[1, 0], [2, 1], [2, -1]], alpha=1)   # token 1 follows two, which lead
     array([[ 1.5,  0. ],
            [ 2. ,  1. ],
            [ 2. , -1. ]])
 
-    alpha       a number > 0; the other arguments are those of `attention_sets`
+    alpha  a number > 0; the other arguments are those of `attention_sets`
     Returns the tokens of the next layer, in the shape of Z; padding stays where it is.
     """
-    Z, A, mask = attention.model(Z, A, mask)
+    Z, A, mask = inputs.layer(Z, A, mask)
     inputs.summable(Z)
-    return advance(Z, _Targets(Z, A, mask).of(Z, once=True), inputs.rate(alpha, Z))
+    clouds, real = inputs.as_batch(Z, mask)
+    goals = attention.attend(clouds, clouds, A, real).means(clouds).reshape(Z.shape)
+    goals = goals if mask is None else np.where(mask[..., None], goals, Z)
+    return advance(Z, goals, inputs.rate(alpha, Z))
 
 
 def simulate(
@@ -42,7 +43,7 @@ def simulate(
     """The trajectory Z^0, Z^1, ..., Z^layers of the model.
 
     >>> path = simulate([[1, 0], [2, 1], [2, -1]], alpha=1, layers=30)
-    >>> path.tokens[:4, 0]                                  # on its way to (2, 0), half the distance in each layer
+    >>> path.tokens[:4, 0]            # on its way to (2, 0), by half in each layer
     array([[1.   , 0.   ],
            [1.5  , 0.   ],
            [1.75 , 0.   ],
@@ -50,40 +51,36 @@ def simulate(
     >>> path.leaders(0)
     array([1, 2])
 
-    alpha       a number > 0, or one per layer: a sequence goes on with its last value
-    layers      how many layers, >= 0; the other arguments are those of `attention_sets`
+    alpha   a number > 0, or one per layer: a sequence goes on with its last value
+    layers  how many layers, >= 0; the other arguments are those of `attention_sets`
     """
-    Z, A, mask = attention.model(Z, A, mask)
-    rates, layers = (
-        inputs.rates(alpha, inputs.summable(Z)),
-        inputs.count(layers, "layers"),
-    )
-    inputs.room(
-        (layers + 1, *Z.shape),
-        8,
-        "simulate",
-        "Go through fewer layers at a time, or take limit.",
-    )
+    Z, A, mask = inputs.layer(Z, A, mask)
+    rates = inputs.rates(alpha, inputs.summable(Z))
+    layers = inputs.count(layers, "layers")
+    instead = "Go through fewer layers at a time, or take limit."
+    inputs.room((layers + 1, *Z.shape), 8, "simulate", instead)
     tokens = np.empty((layers + 1, *Z.shape), Z.dtype)
     tokens[0] = Z
-    targets = _Targets(Z, A, mask)
+    clouds, real = inputs.as_batch(Z, mask)
+    settled = np.zeros(clouds.shape[:2], bool) if real is None else ~real
+    leads, goals = np.zeros_like(settled), Z.copy()  # padding stays where it is
+    done = False
     for k in range(layers):
-        advance(
-            tokens[k],
-            targets.of(tokens[k]),
-            rates[min(k, len(rates) - 1)],
-            out=tokens[k + 1],
-        )
+        if not done:
+            X, goal = (tokens.reshape(clouds.shape) for tokens in (tokens[k], goals))
+            _look(X, A, real, goal, leads, settled)
+            done = settled.all()
+        advance(tokens[k], goals, rates[min(k, len(rates) - 1)], out=tokens[k + 1])
     return Trajectory(tokens, A, mask)
 
 
 @dataclass(frozen=True, repr=False)
 class Trajectory:
-    """The tokens of every layer: `.tokens` is (layers + 1, n, d), or (layers + 1, ..., n, d) for a batch."""
+    """The `tokens` of every layer: (layers + 1, n, d), or (layers + 1, ..., n, d)."""
 
-    tokens: np.ndarray
-    A: np.ndarray | None = None
-    mask: np.ndarray | None = None
+    tokens: Tokens
+    A: Matrix | None = None
+    mask: Mask | None = None
 
     @property
     def layers(self) -> int:
@@ -91,74 +88,35 @@ class Trajectory:
 
     def attention_sets(self, k: int) -> Sets:
         """C_i(Z^k), bool (..., n, n)."""
-        return attention.attention_sets(
-            self.tokens[inputs.count(k, "layer", self.layers)], self.A, mask=self.mask
-        )
+        Z = self.tokens[inputs.count(k, "layer", self.layers)]
+        return attention.attention_sets(Z, self.A, mask=self.mask)
 
     def leaders(self, k: int) -> Indices | list[Indices]:
-        """The leaders found in layers 0 to k: tokens with C_i(Z^l) = {i} at some layer l <= k.
+        """The leaders found in layers 0 to k: C_i(Z^l) = {i} at some layer l <= k.
 
-        Equal tokens count once, by the first. A token that has settled on a leader follows it for ever, so what
-        rounding makes of it later is no leader. Returns int (m,), for a batch a list with one array per cloud.
+        Equal tokens count once, by the first. A token that has settled on a leader
+        follows it for ever, so what rounding makes of it later is no leader.
+        Returns int (m,), for a batch a list with one array per cloud.
         """
         k = inputs.count(k, "layer", self.layers)
         n, d = self.tokens.shape[-2:]
-        paths = self.tokens[: k + 1].reshape(k + 1, -1, n, d)
-        masks = (
-            [None] * paths.shape[1] if self.mask is None else self.mask.reshape(-1, n)
-        )
-        found = [
-            _leaders(path, self.A, mask)
-            for path, mask in zip(paths.swapaxes(0, 1), masks, strict=True)
-        ]
-        return found if self.tokens.ndim > 3 else found[0]
+        paths = self.tokens[: k + 1].reshape(k + 1, -1, n, d).swapaxes(0, 1)
+        real = np.ones(paths.shape[::2], bool)
+        real = real if self.mask is None else self.mask.reshape(-1, n)
+        leaders = [_leaders(*cloud, self.A) for cloud in zip(paths, real, strict=True)]
+        return leaders if self.tokens.ndim > 3 else leaders[0]
 
     def __repr__(self):
-        return (
-            f"Trajectory(layers={self.layers}, tokens of shape {self.tokens.shape[1:]})"
-        )
+        shape = self.tokens.shape[1:]
+        return f"Trajectory(layers={self.layers}, tokens of shape {shape})"
 
 
-class _Targets:
-    """Where each token goes, layer by layer. Who settles is not asked again: C_i = {v} and C_v = {v} is so for ever."""
-
-    def __init__(self, Z, A, mask):
-        self.A, self.mask = A, mask
-        self.asking = (
-            np.arange(Z[..., 0].size) if mask is None else np.flatnonzero(mask)
-        )
-        self.leads = np.zeros(Z[..., 0].size, bool)
-        self.targets = None  # at first the tokens themselves: padding stays where it is
-
-    def of(self, Z, once=False):
-        """The means over C_i(Z), for the tokens of the next layer; once: for no other layer after that."""
-        if len(self.asking) == 0:
-            return self.targets
-        tokens = Z.reshape(-1, Z.shape[-1])
-        first, ties = attention.choose(
-            Z.reshape(-1, *Z.shape[-2:]), self.A, self.mask, self.asking
-        )
-        goals = tokens.take(first, 0)
-        for rows, members in ties:
-            goals[rows] = mean(tokens[members])
-        if len(self.asking) < len(tokens):
-            self.targets = tokens.copy() if self.targets is None else self.targets
-            self.targets[self.asking] = goals
-        else:
-            self.targets = goals
-        if not once:
-            single = np.ones(len(first), bool)
-            for rows, _ in ties:
-                single[rows] = False
-            self.leads[self.asking[single & (first == self.asking)]] = True
-            self.asking = self.asking[~(single & self.leads.take(first))]
-        return self.targets
-
-
-def advance(Z, targets, alpha, out=None):
-    """z + alpha / (1 + alpha) (m - z), a piece at a time. A leader stands still to the last bit."""
+def advance(
+    Z: Tokens, goals: Tokens, alpha: Number, out: Tokens | None = None
+) -> Tokens:
+    """z + alpha / (1 + alpha) (m - z). A leader stands still to the last bit."""
     out = np.empty_like(Z) if out is None else out
-    new, old, goal = (X.reshape(-1) for X in (out, Z, targets))
+    new, old, goal = (X.reshape(-1) for X in (out, Z, goals))
     for at in range(0, len(new), PIECE):
         piece = slice(at, at + PIECE)
         part = np.subtract(goal[piece], old[piece], out=new[piece])
@@ -167,26 +125,39 @@ def advance(Z, targets, alpha, out=None):
     return out
 
 
-def mean(members):
-    """The mean of tokens with different values, the same in any order of them."""
-    total = sum if members.dtype == object else fsum
-    return [total(coordinate) / len(members) for coordinate in members.T]
+def _look(X, A, real, goals, leads, settled):
+    """Where those go that have not settled, who of them leads, and who settles."""
+    n, d = X.shape[1:]
+    tokens, goals = X.reshape(-1, d), goals.reshape(-1, d)
+    waiting = n - settled.sum(1)
+    clouds = np.argsort(-waiting, kind="stable")[: np.count_nonzero(waiting)]
+    for at in range(0, len(clouds), TOGETHER):
+        some = clouds[at : at + TOGETHER]
+        # In these about as many ask; where some have settled, they fill up the array.
+        ask = np.argsort(settled[some], 1, kind="stable")[:, : waiting[some[0]]]
+        start = some[:, None] * n
+        ask, padding = start + ask, None if real is None else real[some]
+        who = attention.attend(tokens.take(ask, 0), X[some], A, padding)
+        first, alone, fresh = start + who.first, who.alone(), ~settled.take(ask)
+        goals[ask[fresh]] = who.means(X[some])[fresh]
+        leads.reshape(-1)[ask[fresh & alone & (first == ask)]] = True
+        # C_i = {v} and C_v = {v}: that is so for ever, and nobody asks again.
+        settled.reshape(-1)[ask[alone & leads.take(first)]] = True
 
 
-def _leaders(path, A, mask):
-    """The leaders of one cloud: self-followers that have not settled on another token before."""
-    real = np.arange(path.shape[1]) if mask is None else np.flatnonzero(mask)
-    path = path[:, real]
-    first, of = arithmetic.distinct(path[0])
-    copies = np.bincount(of)[of]
-    leads, settled = np.zeros(len(real), bool), np.zeros(len(real), bool)
-    for Z in path:
-        to, ties = attention.choose(Z[None], A)
-        now = arithmetic.distinct(Z)[1]
-        one = np.bincount(now)[now[to]] == copies[to]  # a single value of layer 0
-        for rows, _ in ties:
-            one[rows] = False
-        alone = one & (of[to] == of)
+def _leaders(path: Cloud, real: Mask, A: Matrix | None) -> Indices:
+    """The leaders of one cloud: self-followers that had not settled on another."""
+    names = np.flatnonzero(real)
+    path = path[:, names]
+    first, value = arithmetic.distinct(path[0])
+    copies = np.bincount(value)[value]
+    leads, settled = np.zeros(len(names), bool), np.zeros(len(names), bool)
+    for Z in path[:, None]:
+        who = attention.attend(Z, Z, A)
+        to, now = who.first[0], arithmetic.distinct(Z[0])[1]
+        # a single value of layer 0: as many copies as then
+        one = who.alone()[0] & (np.bincount(now)[now[to]] == copies[to])
+        alone = one & (value[to] == value)
         leads |= alone & ~settled
         settled |= one & alone[to]
-    return real[np.flatnonzero(leads & (first[of] == np.arange(len(real))))]
+    return names[np.flatnonzero(leads & (first[value] == np.arange(len(names))))]

@@ -19,7 +19,7 @@ from typing import NoReturn
 import numpy as np
 
 from hmlib import arithmetic
-from hmlib.shapes import Cloud, Mask, Matrix, Number, Token, Tokens
+from hmlib.shapes import Cloud, Clouds, Mask, Matrix, Number, Token, Tokens
 
 MOST_BYTES = 2**31  # that one array may take; set it higher where there is more memory
 LARGEST = 2.0**1000  # coordinate of a token that moves
@@ -54,6 +54,18 @@ def typed(right: bool, name: str, value, expected: str):
 
 
 # Arrays
+
+
+def layer(Z, A, mask) -> tuple[Tokens, Matrix | None, Mask | None]:
+    """The three arguments of a layer."""
+    Z = cloud(Z)
+    return Z, matrix(A, Z), real_tokens(mask, Z)
+
+
+def as_batch(Z: Tokens, mask: Mask | None) -> tuple[Clouds, Mask | None]:
+    """Clouds, (b, n, d), and which of their tokens are real, (b, n), or None."""
+    n, d = Z.shape[-2:]
+    return Z.reshape(-1, n, d), None if mask is None else mask.reshape(-1, n)
 
 
 def cloud(Z, name: str = "Z") -> Tokens:

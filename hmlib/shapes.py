@@ -12,6 +12,7 @@ import numpy as np
 Tokens = Annotated[
     np.ndarray, "(..., n, d): tokens as rows, of one cloud or of a batch"
 ]
+Clouds = Annotated[np.ndarray, "(b, n, d): clouds of tokens"]
 Cloud = Annotated[np.ndarray, "(n, d): tokens, or points, as rows"]
 Token = Annotated[np.ndarray, "(d,)"]
 Matrix = Annotated[np.ndarray, "(d, d)"]

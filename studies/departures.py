@@ -8,7 +8,7 @@ run on fractions.
 import numpy as np
 import torch
 
-from hmlib import Layer, leaders, settled, vary
+from hmlib import Layer, leaders, settle, vary
 from hmlib.counting import wilson
 
 GRID = 1024  # coordinates are whole multiples of 1 / GRID
@@ -56,7 +56,7 @@ def run_until_settled(Z, layer, layers):
     """(tokens, goals, layer): up to the layer where all have settled; goals and layer
     are None if there is none so far."""
     for k in range(layers):
-        goals, sure = settled(Z, layer)
+        goals, sure = settle(Z, layer)
         if sure.all():
             return Z, goals, k
         Z = vary(Z, layer)[-1]
@@ -114,7 +114,7 @@ def several_heads(heads, disagreement, d, seed, clouds=60, n=24, layers=60):
         W = (W + W.swapaxes(-1, -2)) / 2
         layer = Layer(1, (1 - disagreement) * np.eye(d) + disagreement * W)
         path = vary(Z, [layer] * layers)
-        goals, sure = settled(path[30], layer)  # 2^-30: rounding does not matter yet
+        goals, sure = settle(path[30], layer)  # 2^-30: rounding does not matter yet
         leads = sure & (goals == path[30]).all(-1)
         at_leader = (abs(path[-1][:, None] - path[30][leads]).max(-1) < 1e-6).any(1)
         moving = abs(path[-1] - path[-2]).max() > 1e-6

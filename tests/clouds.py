@@ -1,9 +1,14 @@
 """Random clouds for hypothesis: small numbers, so that ties, duplicates and zeros are common, and any floats."""
 
+from contextlib import contextmanager
 from fractions import Fraction
 
 import numpy as np
+import pytest
 from hypothesis import strategies as st
+
+from hmlib import attention
+from hmlib.fast import plane, tiles
 
 SMALL = st.integers(-3, 3)
 FRACTIONS = st.builds(Fraction, st.integers(-6, 6), st.integers(1, 5))
@@ -12,6 +17,14 @@ ALPHAS = st.builds(Fraction, st.integers(1, 40), st.integers(1, 10))
 
 # Its hull is a triangle; four of it lead, 1 and 3 from layer 1 on, for alpha = 1.
 TRIANGLE = [[29, -32], [11, 12], [19, 5], [13, 8], [10, 13]]
+EMERGING = [(1, "1/3"), ("-1/12", "1/12"), (-1, -1), (0, "1/4"), ("-3/10", "-7/10"), ("-3/5", "-9/10"),
+            ("4/5", "1/10"), ("3/5", "3/20")]  # Fig. 2, row 2  # fmt: skip
+EMERGING = np.array([[Fraction(x) for x in row] for row in EMERGING])
+
+
+def square(X, A=None):
+    """<A x, x> for each row."""
+    return (X * X).sum(-1) if A is None else (X @ A * X).sum(-1)
 
 
 @st.composite
@@ -129,3 +142,51 @@ def near(seed):
     U = np.linalg.qr(rng.normal(size=(d, d)))[0]
     A = U * 10.0 ** rng.uniform(-6 if seed % 2 else -1, 6 if seed % 2 else 1, d) @ U.T
     return Z, alpha, None if seed % 3 else (A + A.T) / 2
+
+
+def adversary(seed, d=2, most=24):
+    """(Z, A): lattices, circles, lines, flat and clustered clouds, copies, zeros and near-ties, at any scale."""
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(1, most))
+    Z = rng.normal(size=(n, d))
+    match seed % 8:
+        case 0:
+            Z = rng.integers(-3, 4, size=(n, d)).astype(float)
+        case 1:  # a circle, and what looks at the middle of its edges
+            angle = np.arange(n) * 2 * np.pi / n
+            Z[:, :2] = np.stack([np.cos(angle), np.sin(angle)], -1)[:, :d]
+            Z = (
+                np.concatenate([Z, Z + np.roll(Z, 1, 0)])
+                if seed % 16 == 1
+                else np.round(5 * Z)
+            )
+        case 2:  # a line, through 0 or not
+            Z = rng.integers(-5, 6, size=(n, 1)) * rng.integers(
+                -2, 3, size=d
+            ) + rng.integers(0, 2) * np.ones(d)
+        case 3:  # flat, exactly or nearly
+            Z[:, -1] = 1 + 1e-16 * rng.integers(0, 3, n)
+        case 4:  # one rounding apart
+            Z = np.concatenate([Z, np.nextafter(Z, rng.choice([-9, 9], size=Z.shape))])
+        case 5:  # clusters of copies, and 0
+            Z = np.append(Z[rng.integers(0, n, 2 * n)], np.zeros((2, d)), 0)
+        case 6:
+            Z = Z * 10.0 ** rng.integers(-12, 3, size=(n, 1))
+    Z = (
+        Z
+        * float(rng.choice([1, 1, 1, 1e-300, 1e-160, 1e150, 1e300]))
+        * (0.1 if seed % 5 == 0 else 1)
+    )
+    R = rng.normal(size=(d, d)) if seed % 2 else rng.integers(-2, 3, size=(d, d))
+    A = R.T @ R + np.eye(d) * (1e-3 if seed % 2 else 1)
+    return Z, (A + A.T) / 2 if seed % 3 == 0 else None
+
+
+@contextmanager
+def every_cloud_is_large(large=4):
+    """From so many tokens on a cloud takes the road of large ones."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(attention, "LARGE", large)
+        patch.setattr(tiles, "WIDTH", max(1, large // 4))
+        patch.setattr(plane, "SMALL", 3)
+        yield

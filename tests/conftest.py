@@ -1,4 +1,4 @@
-"""The browser, and the built site on a server, for the tests that want them."""
+"""The browser, and the built site on a server, for the tests that want them; large clouds of few tokens."""
 
 import functools
 import threading
@@ -6,6 +6,13 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 from browsing import BROWSER, FLAGS, PAGES, SITE
+from clouds import every_cloud_is_large
+
+
+@pytest.fixture
+def no_size_is_small():
+    with every_cloud_is_large():
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -87,3 +87,8 @@ def in_hull(p, points):
         turn(a, b, p) >= 0
         for a, b in zip(corners, corners[1:] + corners[:1], strict=True)
     )
+
+
+def as_sets(C):
+    """The rows of a bool array as sets."""
+    return [{j for j, there in enumerate(row) if there} for row in C]

@@ -8,12 +8,9 @@ import pytest
 from clouds import FLOATS, FRACTIONS, SMALL, clouds, definite, models
 from hypothesis import given
 from hypothesis import strategies as st
+from oracle import as_sets
 
-from hmlib import alone, attention, attention_sets, follow, roots
-
-
-def as_sets(C):
-    return [set(np.nonzero(row)[0]) for row in C]
+from hmlib import alone, attention_sets, fast, follow, roots
 
 
 @given(models(numbers=FRACTIONS))
@@ -116,7 +113,7 @@ def test_blocks_of_any_size_give_the_same(model):
     Z, whole = np.stack([model[0].astype(float)] * 3), attention_sets(*model)
     with pytest.MonkeyPatch.context() as patch:
         for size in (1, 3, 40):
-            patch.setattr(attention, "BLOCK", size)
+            patch.setattr(fast, "BLOCK", size)
             assert (attention_sets(Z, model[1]) == whole).all()
 
 

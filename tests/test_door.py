@@ -331,8 +331,8 @@ DOORS = {
         {"Z": Z, "layers": hmlib.Layer()},
         {"Z": CLOUD | {"five axes"}, "layers": EMPTY, "mask": NONE},
     ),
-    "settled": (
-        hmlib.settled,
+    "settle": (
+        hmlib.settle,
         {"Z": Z, "layer": hmlib.Layer()},
         {"Z": CLOUD, "layer": NOTHING},
     ),

@@ -5,21 +5,21 @@ from fractions import Fraction
 import numpy as np
 import oracle
 import pytest
-from clouds import ALPHAS, FLOATS, FRACTIONS, SMALL, clouds, definite, models
+from clouds import (
+    ALPHAS,
+    EMERGING,
+    FLOATS,
+    FRACTIONS,
+    SMALL,
+    clouds,
+    definite,
+    models,
+    square,
+)
 from hypothesis import given
 from hypothesis import strategies as st
 
 from hmlib import attention_sets, simulate, step
-
-EMERGING = [(1, "1/3"), ("-1/12", "1/12"), (-1, -1), (0, "1/4"), ("-3/10", "-7/10"), ("-3/5", "-9/10"),
-            ("4/5", "1/10"), ("3/5", "3/20")]  # Fig. 2, row 2  # fmt: skip
-EMERGING = np.array([[Fraction(x) for x in row] for row in EMERGING])
-
-
-def square(X, A=None):
-    """<A x, x> for each row."""
-    return (X * X).sum(-1) if A is None else (X @ A * X).sum(-1)
-
 
 # The formula
 

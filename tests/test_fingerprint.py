@@ -199,8 +199,8 @@ def test_this_project(tmp_path):
     for file, old, new, changed in (
         (
             "hmlib/attention.py",
-            "def choose(",
-            "@staticmethod\ndef choose(",
+            "def attend(",
+            "@staticmethod\ndef attend(",
             (True, False, False),
         ),
         (

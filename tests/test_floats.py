@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hmlib import limit, rounding
-from hmlib.attention import dense
+from hmlib.attention import attend
 from hmlib.dynamics import advance
 from hmlib.rounding import EPS
 
@@ -353,7 +353,7 @@ def test_contenders_under_blur():
         for times, open_ in ((0.9, True), (1.2, False), (0.0, True)):
             keys = np.array([[1.0, 0.0], [1.0, 0.0]])
             keys[1, 0] -= times * rounding.of_scores(q, looks, keys, None, blur)[0]
-            assert bool(dense(q[None], keys[None], None, blur=blur)[1]) == open_, (
+            assert bool(attend(q[None], keys[None], blur=blur).ties) == open_, (
                 blur,
                 times,
             )

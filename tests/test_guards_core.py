@@ -4,47 +4,49 @@ from fractions import Fraction
 from itertools import product
 from math import comb
 from time import perf_counter
-from types import SimpleNamespace
 
 import numpy as np
 import oracle
 import pytest
 from certificate import rejected
-from clouds import awkward, exact, near
+from clouds import adversary, awkward, every_cloud_is_large, exact, near
 from forever import first_change
-from test_routes import adversary, as_sets
+from oracle import as_sets
 
 from hmlib import (
     arithmetic,
     attention,
     attention_sets,
     cluster_points,
+    fast,
     follow,
     frozen,
     half_space,
     inputs,
     limit,
-    limits,
     project,
     rounding,
-    routes,
+    runs,
     simulate,
     step,
     vary,
 )
+from hmlib.attention import attend, by_all_scores
+from hmlib.fast import tiles
 from hmlib.geometry import separation_radius
 from hmlib.variations import Layer
 
 EPS, S = Fraction(rounding.EPS), Fraction(rounding.SMALLEST)
 
 
-@pytest.fixture
-def no_size_is_small():
-    """Every cloud takes the route of large ones."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(attention, "TILE", 4)
-        patch.setattr(routes, "SMALL", 3)
-        yield
+def followed(X, A=None, *, blur=0.0, by=attend):
+    """(first, ties) of one cloud: whom its tokens follow, and [(rows, members)]."""
+    who = by(X[None], X[None], A, blur=blur)
+    return who.first[0], [(rows, members) for _, rows, members in who.ties]
+
+
+def tied(ties):
+    return {int(row) for rows, _ in ties for row in rows}
 
 
 def definite(rng, d):
@@ -154,11 +156,13 @@ def close_call(rng, d, A, b, part, aside):
 
 @pytest.mark.parametrize("large", [False, True])
 @pytest.mark.parametrize("d", [1, 2, 3, 5])
-def test_a_choice_under_blur(d, large, monkeypatch):
+def test_a_choice_under_blur(d, large):
     """Bugs, in each route: no margin, one that is too small, one that forgets A, the asking token, or a neighbour."""
-    if large:
-        monkeypatch.setattr(attention, "TILE", 4)
-        monkeypatch.setattr(routes, "SMALL", 3)
+    with every_cloud_is_large(4 if large else 512):
+        check_choices_under_blur(d)
+
+
+def check_choices_under_blur(d):
     rng, b, flipped, sure = np.random.default_rng(d), 1e-6, 0, 0
     for k in range(120):
         A = definite(rng, d) if k % 2 else None
@@ -173,16 +177,13 @@ def test_a_choice_under_blur(d, large, monkeypatch):
         Y[j] -= b * look
         Y[l] += b * look
         C = oracle.attention_sets(Y, A)[i]
-        first, ties = attention.choose(X[None], A, blur=b)
-        tied = {int(row) for rows, _ in ties for row in rows}
+        first, ties = followed(X, A, blur=b)
         if j not in C:  # the exact run may choose another: so nothing is sure
             flipped += 1
-            assert i in tied, k
+            assert i in tied(ties), k
         X, i, j, l = close_call(rng, d, A, b, 30.0, aside)  # noqa: E741
-        first, ties = attention.choose(X[None], A, blur=1e-3 * b)
-        if int((X @ B @ X[i]).argmax()) == j != i and not np.isin(
-            i, [row for rows, _ in ties for row in rows]
-        ):
+        first, ties = followed(X, A, blur=1e-3 * b)
+        if int((X @ B @ X[i]).argmax()) == j != i and i not in tied(ties):
             sure += first[i] == j
     assert flipped > 30 and sure > 20
 
@@ -195,28 +196,15 @@ def test_merged_floats_are_a_tie_under_blur(d, no_size_is_small):
         X = rng.normal(size=(9, d))
         far = (X * X).sum(-1).argmax()
         X = np.concatenate([X, X[[far]]])
-        for route in (
-            attention.choose,
-            lambda X, A, blur=0: attention.dense(X, X, A, blur=blur),
-        ):
-            rows = {
-                int(row)
-                for some, _ in route(X[None], None, blur=1e-9)[1]
-                for row in some
-            }
-            assert {far, 9} <= rows
-            assert not route(X[None], None)[1]
-        assert {far, 9} <= {
-            int(r)
-            for some, _ in attention.choose(X[None], None, blur=1e-9)[1]
-            for r in some
-        }
+        for road in (attend, by_all_scores):
+            assert {far, 9} <= tied(followed(X, blur=1e-9, by=road)[1])
+            assert not followed(X, by=road)[1]
 
 
 def test_a_tie_under_blur_is_its_own():
     """Bug: the contenders of the first row, or three of them at least."""
     X = np.array([[1.0, 0], [1, 1e-9], [-1, 0.5], [-1, 0.5 + 1e-9], [0, -2]])
-    first, ties = attention.choose(X[None], None, blur=1e-6)
+    first, ties = followed(X, blur=1e-6)
     found = {int(row): set(members.tolist()) for rows, members in ties for row in rows}
     assert found == {0: {0, 1}, 1: {0, 1}, 2: {2, 3}, 3: {2, 3}} and first.tolist() == [
         0,
@@ -231,21 +219,20 @@ def test_blur_goes_along_with_the_scale():
     """Bugs: blur keeps its size where tokens are balanced; where they become whole numbers it is forgotten."""
     X = np.array([[1.0, 0], [1 - 1e-7, 1], [-1, 0]])
     for scale in (1.0, 2.0**400, 2.0**-400):
-        for blur, tied in ((1e-6, True), (1e-9, False)):
-            ties = attention.choose((X * scale)[None], None, blur=blur * scale)[1]
-            assert bool(ties) == tied or (tied and ties), (scale, blur)
-            assert (0 in [r for rows, _ in ties for r in rows]) == tied
+        for blur, is_open in ((1e-6, True), (1e-9, False)):
+            ties = followed(X * scale, blur=blur * scale)[1]
+            assert bool(ties) == (0 in tied(ties)) == is_open, (scale, blur)
     wide = np.array([[1e290, 1.0], [1e-300, 1.0], [2e290, 1e-310]])
-    rows, members = attention.choose(wide[None], None, blur=1e-300)[1][0]
+    rows, members = followed(wide, blur=1e-300)[1][0]
     assert rows.tolist() == members.tolist() == [0, 1, 2]
-    assert attention.choose(wide[None, :1], None, blur=1e-300)[1] == []
+    assert followed(wide[:1], blur=1e-300)[1] == []
 
 
 def test_near_copies_in_every_route(no_size_is_small):
     """Bugs of certificates in the routes of large clouds: what floats certify is what fractions find, in every field."""
     certified = 0
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(limits, "MOST_LAYERS", 200)
+        patch.setattr(runs, "MOST_LAYERS", 200)
         for seed in range(260):
             Z, alpha, A = near(seed)
             end = limit(Z, alpha, A)
@@ -270,32 +257,16 @@ def test_near_copies_in_every_route(no_size_is_small):
 # Forgetting
 
 
-def test_who_is_forgotten(no_size_is_small):
-    """Bugs: no margin, one 100 times too small, those who still ask, the octagon of all, who was forgotten comes back."""
+def test_who_is_forgotten():
+    """Bugs: no margin, one 100 times too small, those who still ask, the octagon of all."""
     b = 1e-9
     square = [[1.0, 1], [1, -1], [-1, -1], [-1, 1]]
-    inner = [
-        [1 - 4 * b, 0.1],
-        [0.2, -1 + 4 * b],
-        [1 - 40 * b, 0.1],
-        [0.1, 0.1],
-        [0.3, 0.2],
-        [1.5, 0.0],
-    ]
-    settled = np.array([True] * 4 + [True, True, True, True, False, True])
-    born = np.array([0] * 4 + [-1] * 6)
-    run = SimpleNamespace(
-        cloud=SimpleNamespace(Z=np.array(square + inner), blur=b),
-        born=born,
-        settled=settled,
-        heard=None,
-    )
-    limits._Run._forget(run)
-    assert run.heard[0].tolist() == [True] * 4 + [True, True, False, False, True, True]
-    run.cloud.Z = run.cloud.Z.copy()
-    run.cloud.Z[6] = [1, 0]
-    limits._Run._forget(run)
-    assert not run.heard[0, 6]
+    inner = [[1 - 4 * b, 0.1], [0.2, -1 + 4 * b], [1 - 40 * b, 0.1]]
+    others = [[0.1, 0.1], [0.3, 0.2], [1.5, 0.0]]
+    leads, settled = np.arange(10) < 4, np.arange(10) != 8
+    may = runs.worth_asking(np.array(square + inner + others), leads, settled, b)
+    assert may.tolist() == [True] * 4 + [True, True, False, False, True, True]
+    assert runs.worth_asking(np.ones((3, 3)), leads[:3], settled[:3], b).all()
 
 
 # Ties and zeros that settle
@@ -474,61 +445,61 @@ def test_who_is_followed_has_its_own_name():
 # Masks, batches, and tokens that ask
 
 
-def sets_of(found, asking):
-    """{token: set} from (first, ties), copies of the first left out."""
-    first, ties = found
-    sets = {int(i): {int(j)} for i, j in zip(asking, first, strict=True)}
-    for rows, members in ties:
-        for row in rows:
-            assert int(first[row]) == min(members)
-            sets[int(asking[row])] = {int(j) for j in members}
+def sets_of(who):
+    """{(cloud, row): set}, of copies the first alone."""
+    sets = {at: {int(j)} for at, j in np.ndenumerate(who.first)}
+    for c, rows, members in who.ties:
+        for row in rows.tolist():
+            assert who.first[c, row] == min(members)
+            sets[c, row] = set(members.tolist())
     return sets
 
 
-@pytest.mark.parametrize("tile", [4, 512])
+def without_copies(C, Z):
+    """A set of one value by its first token, as `attend` tells it."""
+    return C if len({tuple(Z[j]) for j in C}) > 1 else {min(C)}
+
+
+@pytest.mark.parametrize("large", [4, 512])
 @pytest.mark.parametrize("d", [1, 2, 3, 5])
-def test_batches_with_masks_where_some_ask(d, tile, monkeypatch):
+def test_batches_with_masks_where_some_ask(d, large, monkeypatch):
     """Bugs: padding heard, the first cloud's mask or names for all, others asked than those that ask, rows mixed up."""
-    monkeypatch.setattr(attention, "TILE", tile)
-    monkeypatch.setattr(attention, "BLOCK", 2**6 if d % 2 else 2**18)
-    monkeypatch.setattr(routes, "SMALL", 3)
-    for seed in range(16):
-        rng = np.random.default_rng([seed, d])
-        Z = np.stack(
-            [
-                np.resize(adversary(int(s), d)[0], (14, d))
-                for s in rng.integers(0, 10**6, 3)
-            ]
-        )
-        Z = (
-            np.where(abs(Z) < 1e100, Z, np.sign(Z))
-            if seed % 2
-            else rng.integers(-2, 3, Z.shape).astype(float)
-        )
-        Z[0, 3] = 0
-        mask = rng.random((3, 14)) < 0.7
-        mask[:, 5] = True
-        if seed % 4 == 0:
-            mask[1] = True  # one cloud without padding among others with it
-        M = rng.integers(-2, 3, (d, d))
-        A = (M.T @ M + np.eye(d)) if seed % 3 else None
-        asking = np.flatnonzero(
-            mask & (rng.random((3, 14)) < (1 if seed % 5 == 0 else 0.5))
-        )
-        if len(asking) == 0:
-            continue
-        found = sets_of(attention.choose(Z, A, mask, asking), asking)
-        for c in range(3):
-            expected = oracle.attention_sets(Z[c], A, mask[c])
-            for i in asking[asking // 14 == c]:
-                C = {j + 14 * c for j in expected[i % 14]}
-                values = {tuple(Z[c, j]) for j in expected[i % 14]}
-                assert found[i] == (C if len(values) > 1 else {min(C)}), (seed, c, i)
-        C, c = attention_sets(Z, A, mask=mask), follow(Z, A, mask=mask)
-        for b in range(3):
-            expected = oracle.attention_sets(Z[b], A, mask[b])
-            assert as_sets(C[b]) == expected
-            assert c[b].tolist() == [min(some, default=-1) for some in expected]
+    monkeypatch.setattr(fast, "BLOCK", 2**6 if d % 2 else 2**18)
+    with every_cloud_is_large(large):
+        for seed in range(16):
+            check_a_batch(seed, d)
+
+
+def check_a_batch(seed, d):
+    rng = np.random.default_rng([seed, d])
+    Z = np.stack(
+        [np.resize(adversary(int(s), d)[0], (14, d)) for s in rng.integers(0, 10**6, 3)]
+    )
+    Z = (
+        np.where(abs(Z) < 1e100, Z, np.sign(Z))
+        if seed % 2
+        else rng.integers(-2, 3, Z.shape).astype(float)
+    )
+    Z[0, 3] = 0
+    mask = rng.random((3, 14)) < 0.7
+    mask[:, 5] = True
+    if seed % 4 == 0:
+        mask[1] = True  # one cloud without padding among others with it
+    M = rng.integers(-2, 3, (d, d))
+    A = (M.T @ M + np.eye(d)) if seed % 3 else None
+    ask = rng.permuted(np.tile(np.arange(14), (3, 1)), axis=1)
+    ask = ask[:, : 14 if seed % 5 == 0 else 6]  # those that ask, in any order
+    sets = sets_of(attend(np.take_along_axis(Z, ask[..., None], 1), Z, A, mask))
+    for c in range(3):
+        scores = oracle.attention_sets(Z[c], A, mask[c])
+        for row, i in enumerate(ask[c]):
+            if mask[c, i]:
+                assert sets[c, row] == without_copies(scores[i], Z[c]), (seed, c)
+    C, c = attention_sets(Z, A, mask=mask), follow(Z, A, mask=mask)
+    for b in range(3):
+        expected = oracle.attention_sets(Z[b], A, mask[b])
+        assert as_sets(C[b]) == expected
+        assert c[b].tolist() == [min(some, default=-1) for some in expected]
 
 
 def test_large_clouds_with_copies_and_zeros(no_size_is_small):
@@ -543,7 +514,7 @@ def test_large_clouds_with_copies_and_zeros(no_size_is_small):
             expected = oracle.attention_sets(Z)
             assert as_sets(attention_sets(Z)) == expected
             assert follow(Z).tolist() == [min(C) for C in expected]
-            for _, members in attention.choose(Z[None], None)[1]:
+            for _, members in followed(Z)[1]:
                 assert (
                     len(set(map(tuple, Z[members]))) > 1
                     and (np.diff(members) > 0).all()
@@ -552,8 +523,9 @@ def test_large_clouds_with_copies_and_zeros(no_size_is_small):
 
 def test_tiles_and_their_ends(monkeypatch):
     """Bugs: the last tile is left out, no margin between tiles, the error of other rows."""
-    monkeypatch.setattr(attention, "TILE", 16)
-    monkeypatch.setattr(attention, "BLOCK", 2**8)
+    monkeypatch.setattr(attention, "LARGE", 16)
+    monkeypatch.setattr(tiles, "WIDTH", 4)
+    monkeypatch.setattr(fast, "BLOCK", 2**8)
     for seed in range(16):
         rng = np.random.default_rng(seed)
         n = int(rng.integers(17, 30))
@@ -571,30 +543,24 @@ def test_tiles_and_their_ends(monkeypatch):
         ]
 
 
-def test_ties_across_tiles(monkeypatch):
+def test_ties_across_tiles():
     """Bug: whoever stands in two tiles, the last of which begins again, is twice in a tie, and twice in its mean."""
-    monkeypatch.setattr(attention, "TILE", 16)
     for seed in range(12):
-        Z = (
-            np.random.default_rng(seed)
-            .integers(-1, 2, (18 + seed % 4, 5))
-            .astype(float)
-        )
-        expected, asking = oracle.attention_sets(Z), np.arange(len(Z))
-        for i, C in sets_of(attention.choose(Z[None], None), asking).items():
-            assert (
-                expected[i]
-                if len({tuple(Z[j]) for j in expected[i]}) > 1
-                else {min(expected[i])}
-            ) == C
-        for _, members in attention.choose(Z[None], None)[1]:
+        rng = np.random.default_rng(seed)
+        Z = rng.integers(-1, 2, (18 + seed % 4, 5)).astype(float)
+        expected = oracle.attention_sets(Z)
+        with every_cloud_is_large(16):
+            who = attend(Z[None], Z[None])
+        for (_, i), C in sets_of(who).items():
+            assert without_copies(expected[i], Z) == C
+        for _, _, members in who.ties:
             assert (np.diff(members) > 0).all()
 
 
 @pytest.mark.parametrize("d", [1, 2, 3, 5])
 def test_nothing_but_zeros(d, no_size_is_small):
     """Bug: copies of 0 are a tie of different values, so that nobody leads."""
-    assert attention.choose(np.zeros((1, 9, d)), None)[1] == []
+    assert followed(np.zeros((9, d)))[1] == []
     assert simulate(np.zeros((9, d)), 1, 2).leaders(1).tolist() == [0]
 
 

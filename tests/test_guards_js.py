@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from clouds import near
 
-from hmlib import arithmetic, attention_sets, limit, limits, rounding
+from hmlib import arithmetic, attention_sets, limit, rounding, runs
 from hmlib.live import source
 
 IN_THE_PAGE = """
@@ -61,7 +61,7 @@ def test_means_are_rounded_once(pairs):
 
 def test_what_the_page_certifies_is_so(pairs, monkeypatch):
     """Bugs: no blur, or too little of it; rounding that does not add up; a bound of 0; floats taken for sure."""
-    monkeypatch.setattr(limits, "MOST_LAYERS", 300)
+    monkeypatch.setattr(runs, "MOST_LAYERS", 300)
     floats, certified = 0, 0
     for (Z, alpha, A), said in pairs[::3]:
         truth = limit(rational(Z), Fraction(alpha), rational(A))

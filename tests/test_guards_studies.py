@@ -12,7 +12,7 @@ pytest.importorskip("distributed", reason="studies need dask.distributed")
 import chores  # noqa: E402
 from test_studies import a_model  # noqa: E402
 
-from hmlib import HardmaxClassifier, files, leaders, limit, settled, vary  # noqa: E402
+from hmlib import HardmaxClassifier, files, leaders, limit, settle, vary  # noqa: E402
 from hmlib.counting import band  # noqa: E402
 from hmlib.text import Reviews  # noqa: E402
 from hmlib.variations import Layer  # noqa: E402
@@ -493,9 +493,9 @@ def test_runs_until_all_have_settled():
         end, goals, k = departures.run_until_settled(Z, Layer(1), 50)
         X = Z
         for _ in range(k):
-            assert not settled(X, Layer(1))[1].all()
+            assert not settle(X, Layer(1))[1].all()
             X = vary(X, Layer(1))[-1]
-        assert (end == X).all() and settled(X, Layer(1))[1].all()
+        assert (end == X).all() and settle(X, Layer(1))[1].all()
         assert {tuple(z) for z in goals} == {tuple(X[i]) for i in leaders(Z, 1)}
 
 

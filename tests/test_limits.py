@@ -8,10 +8,9 @@ import numpy as np
 import oracle
 import pytest
 from certificate import rejected
-from clouds import ALPHAS, FRACTIONS, awkward, clouds, generic, models
+from clouds import ALPHAS, EMERGING, FRACTIONS, awkward, clouds, generic, models
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from test_dynamics import EMERGING
 
 from hmlib import (
     arithmetic,
@@ -21,6 +20,7 @@ from hmlib import (
     limit,
     limit_polytope,
     limits,
+    runs,
     simulate,
     step,
 )
@@ -353,24 +353,6 @@ def test_a_layer_whose_numbers_are_too_long():
         end.at(10**9)
 
 
-def test_little_is_computed_for_large_clouds(monkeypatch):
-    """10,000 tokens in the plane: far fewer ask than in 20 layers of a simulation."""
-    Z, asked, choose = (
-        np.random.default_rng(0).normal(size=(10_000, 2)),
-        [],
-        limits.attention.choose,
-    )
-    monkeypatch.setattr(
-        limits.attention,
-        "choose",
-        lambda Z, A, mask, asking, blur: (
-            asked.append(len(asking)) or choose(Z, A, mask, asking, blur)
-        ),
-    )
-    assert limit(Z, 0.5).certified
-    assert sum(asked) < 3 * len(Z) < 20 * len(Z)
-
-
 # Honesty
 
 
@@ -422,7 +404,7 @@ def test_no_leader_is_invented():
 
 def test_a_run_that_is_too_slow_is_left_uncertified(monkeypatch):
     """And not even begun on whole numbers, which would be as slow."""
-    monkeypatch.setattr(limits, "MOST_LAYERS", 10)
+    monkeypatch.setattr(runs, "MOST_LAYERS", 10)
     Z = np.random.default_rng(3).normal(size=(20, 2))
     assert limit(Z, 1).certified
     end = limit(Z, 1e-4, seconds=np.inf)
@@ -438,7 +420,7 @@ def test_a_run_that_is_too_slow_is_left_uncertified(monkeypatch):
 
 
 def test_only_what_is_certain_is_told_in_short(monkeypatch):
-    monkeypatch.setattr(limits, "MOST_LAYERS", 1)
+    monkeypatch.setattr(runs, "MOST_LAYERS", 1)
     for short in (leaders, limit_polytope):
         with pytest.raises(
             ValueError,
@@ -502,7 +484,7 @@ def test_one_cloud_at_a_time():
 @given(clouds(most=12))
 def test_distinct(Z):
     for X in (Z, Z.astype(float)):
-        first, of = limits.distinct(X)
+        first, of = arithmetic.distinct(X)
         assert (X[first][of] == X).all() and (np.diff(first) > 0).all()
         assert len(first) == len({tuple(z) for z in X})
         assert all((X[i] != X[:i]).any(-1).all() for i in first)

@@ -10,8 +10,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from certificate import rejected
-from clouds import awkward, generic
-from test_dynamics import EMERGING
+from clouds import EMERGING, awkward, generic
 from test_project import BOOK, ROOT, ROWS, tool
 
 from hmlib import limit

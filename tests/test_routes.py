@@ -6,62 +6,13 @@ from math import log
 import numpy as np
 import oracle
 import pytest
-from clouds import generic
+from clouds import adversary, every_cloud_is_large, generic
 from hypothesis import given
 from hypothesis import strategies as st
+from oracle import as_sets
 
-from hmlib import attention, attention_sets, follow, limit, routes, simulate, step
-
-
-def adversary(seed, d=2, most=24):
-    """(Z, A): lattices, circles, lines, flat and clustered clouds, copies, zeros and near-ties, at any scale."""
-    rng = np.random.default_rng(seed)
-    n = int(rng.integers(1, most))
-    Z = rng.normal(size=(n, d))
-    match seed % 8:
-        case 0:
-            Z = rng.integers(-3, 4, size=(n, d)).astype(float)
-        case 1:  # a circle, and what looks at the middle of its edges
-            angle = np.arange(n) * 2 * np.pi / n
-            Z[:, :2] = np.stack([np.cos(angle), np.sin(angle)], -1)[:, :d]
-            Z = (
-                np.concatenate([Z, Z + np.roll(Z, 1, 0)])
-                if seed % 16 == 1
-                else np.round(5 * Z)
-            )
-        case 2:  # a line, through 0 or not
-            Z = rng.integers(-5, 6, size=(n, 1)) * rng.integers(
-                -2, 3, size=d
-            ) + rng.integers(0, 2) * np.ones(d)
-        case 3:  # flat, exactly or nearly
-            Z[:, -1] = 1 + 1e-16 * rng.integers(0, 3, n)
-        case 4:  # one rounding apart
-            Z = np.concatenate([Z, np.nextafter(Z, rng.choice([-9, 9], size=Z.shape))])
-        case 5:  # clusters of copies, and 0
-            Z = np.append(Z[rng.integers(0, n, 2 * n)], np.zeros((2, d)), 0)
-        case 6:
-            Z = Z * 10.0 ** rng.integers(-12, 3, size=(n, 1))
-    Z = (
-        Z
-        * float(rng.choice([1, 1, 1, 1e-300, 1e-160, 1e150, 1e300]))
-        * (0.1 if seed % 5 == 0 else 1)
-    )
-    R = rng.normal(size=(d, d)) if seed % 2 else rng.integers(-2, 3, size=(d, d))
-    A = R.T @ R + np.eye(d) * (1e-3 if seed % 2 else 1)
-    return Z, (A + A.T) / 2 if seed % 3 == 0 else None
-
-
-def as_sets(C):
-    return [set(np.flatnonzero(row)) for row in C]
-
-
-@pytest.fixture
-def no_size_is_small():
-    """Every cloud takes the route of large ones."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(attention, "TILE", 4)
-        patch.setattr(routes, "SMALL", 3)
-        yield
+from hmlib import attention, attention_sets, follow, limit, simulate, step
+from hmlib.fast import plane
 
 
 @pytest.mark.parametrize("d", [1, 2, 3, 4, 5])
@@ -76,9 +27,7 @@ def test_every_route_against_the_definition(d, no_size_is_small):
 
 @given(st.integers(0, 10**9), st.integers(1, 5))
 def test_routes_on_any_adversary(seed, d):
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(attention, "TILE", 4)
-        patch.setattr(routes, "SMALL", 3)
+    with every_cloud_is_large():
         Z, A = adversary(seed, d, most=12)
         assert as_sets(attention_sets(Z, A)) == oracle.attention_sets(Z, A)
         Z = np.clip(Z, -1e100, 1e100)
@@ -92,7 +41,7 @@ def test_routes_on_any_adversary(seed, d):
 
 @given(st.integers(0, 10**9), st.booleans())
 def test_batches_of_planar_clouds(seed, masked):
-    """Only the rims are asked, in each cloud of its own; padding is neither asked nor asking."""
+    """Each cloud is asked by itself; padding is neither asked nor asking."""
     rng = np.random.default_rng(seed)
     clouds = [adversary(int(seed), 2)[0] for seed in rng.integers(0, 10**6, 3)]
     n = max(map(len, clouds)) if masked else min(map(len, clouds))
@@ -101,8 +50,7 @@ def test_batches_of_planar_clouds(seed, masked):
     real &= rng.random(real.shape) < 0.9
     real[:, 0] = True
     mask = real if masked else None
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(routes, "SMALL", 3)
+    with every_cloud_is_large():
         C, c = attention_sets(Z, mask=mask), follow(Z, mask=mask)
     for b in range(3):
         expected = oracle.attention_sets(Z[b], None, mask[b] if masked else None)
@@ -162,11 +110,11 @@ def test_what_inside_means(seed):
     if len(Z) == 0:
         return
     some = np.array(sorted(set(map(tuple, Z[rng.integers(0, len(Z), 6)]))))
-    corners = some[routes.corners(some)]
+    corners = some[plane.corners(some)]
     assert sorted(map(tuple, corners.tolist())) == sorted(
         oracle.hull(oracle.exact(some))
     )
-    inside = np.delete(np.arange(len(Z)), routes.outside(*Z.T, corners))
+    inside = np.delete(np.arange(len(Z)), plane.outside(*Z.T, corners))
     for z in oracle.exact(Z[inside]):
         pairs = zip(corners, np.roll(corners, -1, 0), strict=True)
         assert all(oracle.turn(*oracle.exact([a, b]), z) > 0 for a, b in pairs)
@@ -201,7 +149,7 @@ def test_limits_do_not_depend_on_the_route(monkeypatch):
         A = np.array([[2.0, 0.3], [0.3, 1]]) if rng.random() < 0.5 else None
         ends = []
         for size in (512, 4):
-            monkeypatch.setattr(attention, "TILE", size)
+            monkeypatch.setattr(attention, "LARGE", size)
             ends.append(limit(Z, alpha, A))
         one, two = ends
         assert one.certified and two.certified
@@ -215,99 +163,55 @@ def test_limits_do_not_depend_on_the_route(monkeypatch):
         )
 
 
-# Growth and routes, counted and not timed
+# Growth, counted and not timed
 
 
-class Counter:
-    """How many scores are computed, how many turns of three points are looked at, and how many tokens are sorted."""
-
-    def __init__(self, monkeypatch):
-        self.scores = self.turns = self.rim = 0
-        dense, turns, turns_left, rim_of = (
-            attention.dense,
-            routes.turns,
-            routes.turns_left,
-            routes.rim_of,
-        )
-
-        def counted_dense(Q, X, *args, **kwargs):
-            self.scores += Q.shape[0] * Q.shape[1] * X.shape[1]
-            return dense(Q, X, *args, **kwargs)
-
-        def counted_turns(P, Q, R):
-            self.turns += len(P)
-            return turns(P, Q, R)
-
-        def counted_left(p, q, r):
-            self.turns += 1
-            return turns_left(p, q, r)
-
-        def counted_rim(Z):
-            rim = rim_of(Z)
-            self.rim += len(rim)
-            return rim
-
-        monkeypatch.setattr(attention, "dense", counted_dense)
-        monkeypatch.setattr(routes, "turns", counted_turns)
-        monkeypatch.setattr(routes, "turns_left", counted_left)
-        monkeypatch.setattr(routes, "rim_of", counted_rim)
-
-    def reset(self):
-        self.scores = self.turns = self.rim = 0
+def work(function, *args):
+    """What it takes: tokens that ask and are asked, scores, turns, points that are sorted."""
+    attention.WORK.clear()
+    function(*args)
+    return attention.WORK.copy()
 
 
-def test_growth_in_the_plane(monkeypatch):
+def test_growth_in_the_plane():
     """No score at all: a hull whose work grows no faster than n, even where every token is a corner."""
-    count = Counter(monkeypatch)
     for make in (
         lambda rng, n: rng.normal(size=(n, 2)),
         lambda rng, n: rng.uniform(-1, 1, size=(n, 2)),
         lambda rng, n: np.stack([np.cos(u := rng.uniform(0, 7, n)), np.sin(u)], -1),
     ):
         for n in (1000, 30_000):
-            count.reset()
-            step(make(np.random.default_rng(0), n), 1)
-            assert count.scores == 0 and count.turns < 8 * n + 1000 and count.rim <= n
-    count.reset()
-    step(np.random.default_rng(0).normal(size=(100_000, 2)), 1)
-    assert (
-        count.rim < 1000 and count.turns < 5000
-    )  # of Gaussian tokens hardly any can be a corner
+            done = work(step, make(np.random.default_rng(0), n), 1)
+            assert done["scores"] == 0 and done["sorted"] <= n
+            assert 0 < done["turns"] < 8 * n + 1000
+    done = work(step, np.random.default_rng(0).normal(size=(100_000, 2)), 1)
+    # of Gaussian tokens hardly any can be a corner
+    assert done["sorted"] < 1000 and done["turns"] < 5000
 
 
-def test_growth_in_space(monkeypatch):
+def test_growth_in_space():
     """Only corners are asked: scores grow with an exponent of at most 1.15."""
-    count, scores = Counter(monkeypatch), []
-    for n in (2000, 100_000):
-        count.reset()
-        step(np.random.default_rng(0).normal(size=(n, 3)), 1)
-        scores.append(count.scores)
-    assert log(scores[1] / scores[0]) / log(50) < 1.15
-    assert scores[1] < 200 * 100_000
+    few, many = (
+        work(step, np.random.default_rng(0).normal(size=(n, 3)), 1)["scores"]
+        for n in (2000, 100_000)
+    )
+    assert log(many / few) / log(50) < 1.15
+    assert few > 0 and many < 200 * 100_000
 
 
-def test_limit_asks_little_once_tokens_have_settled(monkeypatch):
-    asked, choose = [], attention.choose
-
-    def counted(Z, A=None, mask=None, asking=None, blur=0):
-        asked.append((len(asking), Z.shape[1] if mask is None else int(mask.sum())))
-        return choose(Z, A, mask, asking, blur)
-
-    monkeypatch.setattr(attention, "choose", counted)
+def test_limit_asks_little_once_tokens_have_settled():
+    """In the first layer all ask all; all others together take less than half of that."""
     Z = np.random.default_rng(0).normal(size=(50_000, 2))
-    assert limit(Z, 0.5).certified
-    assert asked[0] == (50_000, 50_000)
-    assert sum(asking for asking, _ in asked[1:]) < 50_000  # who still asks
-    assert (
-        sum(heard for _, heard in asked[2:]) < 20_000
-    )  # and who is still worth asking
+    for n in (10_000, 50_000):
+        done = work(limit, Z[:n], 0.5)
+        assert n <= done["asking"] < 1.5 * n  # who still asks
+        assert n <= done["asked"] < 1.5 * n  # and who is still worth asking
 
 
-def test_a_batch_asks_only_the_unsettled(monkeypatch):
-    count = Counter(monkeypatch)
+def test_a_batch_asks_only_the_unsettled():
+    """Eight layers for less than the price of two."""
     Z = np.random.default_rng(0).normal(size=(50, 128, 2))
-    simulate(Z, 1, 8)
-    assert count.scores < 50 * 128 * 128  # eight layers for less than the price of one
+    assert 50 * 128 * 128 <= work(simulate, Z, 1, 8)["scores"] < 2 * 50 * 128 * 128
 
 
 def test_memory_of_many_dimensions():

@@ -6,10 +6,9 @@ import numpy as np
 import oracle
 import pytest
 from certificate import rejected
-from clouds import ALPHAS, FRACTIONS, SMALL, awkward, generic, models
+from clouds import ALPHAS, EMERGING, FRACTIONS, SMALL, awkward, generic, models, square
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from test_dynamics import EMERGING, square
 
 from hmlib import (
     attention_sets,

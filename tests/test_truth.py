@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from clouds import near
 
-from hmlib import limit, limit_polytope, limits
+from hmlib import limit, limit_polytope, runs
 from hmlib.arithmetic import rationals
 
 MANY = int(
@@ -50,7 +50,7 @@ def differs(Z, alpha, A):
 
 def test_near_copies_and_extreme_rates(monkeypatch):
     """5,000 clouds; HMLIB_CLOUDS=20 makes it 100,000."""
-    monkeypatch.setattr(limits, "MOST_LAYERS", 200)  # small rates are left open soon
+    monkeypatch.setattr(runs, "MOST_LAYERS", 200)  # small rates are left open soon
     for seed in range(5_000 * MANY):
         Z, alpha, A = near(seed)
         assert differs(Z, alpha, A) is None, (seed, differs(Z, alpha, A))

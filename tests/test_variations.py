@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import hmlib
-from hmlib import Layer, leaders, settled, simulate, step, vary
+from hmlib import Layer, leaders, settle, simulate, step, vary
 
 TURN = [[1, -4], [4, 1]]  # <A x, x> = |x|^2, and A turns by 76 degrees
 TRIANGLE = [[8, 0], [-4, 7], [-4, -7]]
@@ -84,7 +84,7 @@ def test_untouched_it_is_step_on_generic_clouds_batches_and_padding(seed):
 
 
 def test_it_is_exported_and_light():
-    assert hmlib.Layer is Layer and {"Layer", "settled", "vary"} <= set(hmlib.__all__)
+    assert hmlib.Layer is Layer and {"Layer", "settle", "vary"} <= set(hmlib.__all__)
 
 
 # Each dial, against loops
@@ -131,7 +131,7 @@ def test_heads_that_agree_move_no_leader_by_a_bit():
     Z = np.random.default_rng(0).normal(size=(20, 3))
     path = vary(Z, [Layer(0.7, [np.eye(3)] * 7)] * 30)
     lead = leaders(Z, 0.7)
-    assert (path[:, lead] == Z[lead]).all() and settled(
+    assert (path[:, lead] == Z[lead]).all() and settle(
         path[20], Layer(0.7, [np.eye(3)] * 7)
     )[1].all()
 
@@ -310,15 +310,15 @@ def test_a_causal_mask_hides_the_future(model, i):
         ),
         (lambda: vary([[1, 2]], Layer(), mask=[False]), "mask hides a whole sequence"),
         (
-            lambda: settled([[1, 2]], Layer(causal=True)),
+            lambda: settle([[1, 2]], Layer(causal=True)),
             "leave the other dials as they are",
         ),
         (
-            lambda: settled([[1, 2]], Layer(V=[[1, 0], [0, 1]])),
+            lambda: settle([[1, 2]], Layer(V=[[1, 0], [0, 1]])),
             "leave the other dials as they are",
         ),
         (
-            lambda: settled([[[1, 2]]], Layer()),
+            lambda: settle([[[1, 2]]], Layer()),
             "Z has shape (1, 1, 2): expected one cloud, (n, d)",
         ),
     ],
@@ -355,7 +355,7 @@ def check_settlement(Z, A, alpha):
     layer = Layer(alpha, A)
     heads = np.reshape(A, (-1, *np.shape(A)[-2:]))
     for _ in range(2):
-        goals, sure = settled(Z, layer)
+        goals, sure = settle(Z, layer)
         sets = [oracle.attention_sets(Z, a) for a in heads]
         path = vary(Z, [layer] * 3)
         for i in np.flatnonzero(sure):
@@ -384,7 +384,7 @@ def test_settlement_for_any_matrix_and_several_heads(heads):
 def test_settled_agrees_with_the_theorem():
     for seed in range(20):
         Z, _ = random_model(seed)
-        goals, sure = settled(Z, Layer(1))
+        goals, sure = settle(Z, Layer(1))
         end = hmlib.limit(Z, 1)
         assert (goals[sure] == end.tokens[sure]).all()
         assert end.settled_at == 0 or not sure.all()
@@ -398,7 +398,7 @@ def test_vertices_of_K_are_maximal_for_every_head(heads):
         Z, A = random_model(seed, heads)
         layer = Layer(1, A)
         for _ in range(15):
-            goals, sure = settled(Z, layer)
+            goals, sure = settle(Z, layer)
             if sure.all():
                 break
             Z = vary(Z, layer)[-1]
@@ -472,7 +472,7 @@ def test_five_tokens_in_a_true_cycle():
     shaken = FIVE.copy()
     shaken[4, 0] = F(1, 10**9)
     end = vary(shaken, [Layer(1, SADDLE)] * 6)[-1]
-    assert settled(end, Layer(1, SADDLE))[
+    assert settle(end, Layer(1, SADDLE))[
         1
     ].all()  # the tie is gone, and so is the cycle
 
@@ -722,7 +722,7 @@ def test_rms_unseats_leaders():
 def test_the_turning_triangle_has_no_leader():
     path = vary(exact(TRIANGLE), [Layer(1, TURN)] * 30)
     assert all(oracle.attention_sets(X, TURN) == [{1}, {2}, {0}] for X in path)
-    assert spread(path[-1]) < 1e-6 and not settled(path[-1], Layer(1, TURN))[1].any()
+    assert spread(path[-1]) < 1e-6 and not settle(path[-1], Layer(1, TURN))[1].any()
 
 
 def test_opposites_meet():
@@ -736,7 +736,7 @@ def test_random_matrices_settle(seed):
     rng = np.random.default_rng(seed)
     Z, A = exact(rng.integers(-999, 1000, (6, 3))), rng.integers(-99, 100, (3, 3))
     for _ in range(120):
-        if settled(Z, Layer(1, A))[1].all():
+        if settle(Z, Layer(1, A))[1].all():
             return
         Z = vary(Z, Layer(1, A))[-1]
     raise AssertionError("undecided after 120 layers")

@@ -22,6 +22,6 @@ def speed(layers: list[dict]):
             times = {row["n"]: row["seconds"].get(way) for row in rows}
             times = {n: s for n, s in times.items() if s is not None}
             ways[name] = [*times], [*times.values()]
-        ways["_"] = attention.TILE, None, "k:"
+        ways["_"] = attention.LARGE, None, "k:"
     ylabel, size = "seconds for one layer", (7.5, 3.8)
     lines(panels, "tokens $n$", ylabel, log="xy", size=size, share=True)
