@@ -99,7 +99,7 @@ def positive(gap, r, until=inf):
 
 
 class _Sum:
-    """A sum of c r^(p t) binom(t, k); its sign is asked, of floats where they can tell."""
+    """A sum of c r^(p t) binom(t, k). Its sign is asked, of floats where they tell."""
 
     def __init__(self, gap, r):
         self.gap, self.r, self.rate = gap, r, float(r)
