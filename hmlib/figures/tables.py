@@ -16,6 +16,6 @@ def table(rows: Iterable[Iterable]) -> Markdown:
     |--|--|
     | 2 | 4.10 |
     """
-    head, *body = [[str(cell) for cell in row] for row in rows]
-    lines = ["| " + " | ".join(row) + " |" for row in (head, *body)]
-    return Markdown("\n".join([lines[0], "|--" * len(head) + "|", *lines[1:]]))
+    rows = [list(row) for row in rows]
+    lines = ["| " + " ".join(f"{cell} |".lstrip() for cell in row) for row in rows]
+    return Markdown("\n".join([lines[0], "|--" * len(rows[0]) + "|", *lines[1:]]))
