@@ -27,14 +27,9 @@ from hmlib.figures.draw import (
 from hmlib.figures.rest import (
     along_and_across,
     animation,
-    bands,
     evolution,
     gallery,
-    growth,
     leader_words,
-    protocol,
-    temperatures,
-    training,
     verdict,
 )
 from hmlib.figures.speed import speed

@@ -4,10 +4,11 @@ Each function draws on axes; points are rows, (m, 2), or one point, of any numbe
 """
 
 import numpy as np
-from scipy.spatial import ConvexHull
 
+from hmlib.counting import vertices
 from hmlib.figures.style import BLUE, GREEN, INK, ORANGE, SKY
 from hmlib.geometry import HalfSpace
+from hmlib.limits import counter_clockwise
 from hmlib.shapes import Cloud, Mask, Tokens
 
 
@@ -70,13 +71,13 @@ def arrows(ax, starts: Cloud, ends: Cloud, colour=INK, width: float = 0.8, gap=(
             ax.annotate("", end, start, arrowprops=shape)
 
 
-def hull(ax, points: Cloud, colour=SKY, alpha: float = 0.25, **rim):
-    """The convex hull, filled; rim: ec, lw, ls of its edges, which have none if not."""
+def hull(ax, points: Cloud, colour=SKY, alpha: float = 0.25, **edges):
+    """The convex hull, filled; edges: their ec, lw, ls; without, it has none."""
     points = np.unique(np.asarray(points, float), axis=0)
-    if len(points) > 3:
-        points = points[ConvexHull(points).vertices]
+    corners = points[vertices(points)]
+    rim = corners[counter_clockwise(corners)]
     look = {"fc": colour, "alpha": alpha, "ec": "none", "lw": 1, "zorder": 0.5}
-    ax.fill(*points.T, **look | rim)
+    ax.fill(*rim.T, **look | edges)
 
 
 def discs(ax, centres: Cloud, radius: float, colour=GREEN):

@@ -4,7 +4,7 @@ from functools import wraps
 
 import numpy as np
 
-from hmlib.figures.style import BLUE, GREEN, INK, ORANGE, RED, SKY, STYLE, plt
+from hmlib.figures.style import BLUE, INK, ORANGE, SKY, STYLE, plt
 
 
 def styled(draw):
@@ -18,115 +18,6 @@ def styled(draw):
             plt.show()
 
     return figure
-
-
-@styled
-def training(histories):
-    """Loss and accuracy against the epoch, {name: History}: training dashed, validation solid."""
-    _, axes = plt.subplots(1, 2, figsize=(7.5, 3.3))
-    for (name, history), colour, marker in zip(
-        histories.items(), (INK, BLUE, ORANGE, GREEN), "xosD", strict=False
-    ):
-        epoch = np.arange(1, len(history.epochs) + 1)
-        for ax, key in zip(axes, ("loss", "accuracy"), strict=True):
-            ax.plot(epoch, [e[key] for e in history.epochs], "--", color=colour, lw=0.9)
-            ax.plot(
-                epoch,
-                [e[f"validation_{key}"] for e in history.epochs],
-                marker + "-",
-                color=colour,
-                ms=5,
-                label=name,
-            )
-            ax.set(xlabel="epoch", title=key)
-    axes[1].legend(frameon=False, fontsize=8)
-
-
-@styled
-def temperatures(T, softmax, hardmax):
-    """The loss of one model with softmax in place of hardmax, against the temperature."""
-    _, ax = plt.subplots(figsize=(5.6, 3.2))
-    ax.axhline(hardmax, color=ORANGE, ls="--", label="hardmax")
-    ax.semilogx(T, softmax, "o-", color=BLUE, label="softmax at temperature $T$")
-    ax.set(xlabel="temperature $T$", ylabel="loss on 1,000 reviews")
-    ax.legend(frameon=False)
-
-
-@styled
-def protocol(runs, paper):
-    """Training loss and test accuracy against the epoch, {d: columns of the study}, beside what the paper's histories say.
-
-    paper  {d: {"loss": its softmax loss at epochs 0, 10, ..., "best": (epoch, accuracy), "last": (epoch, accuracy)}}
-    """
-    _, axes = plt.subplots(1, 2, figsize=(7.5, 3.9))
-    for (d, run), colour, marker in zip(
-        runs.items(), (BLUE, ORANGE, GREEN, RED), "osD^", strict=True
-    ):
-        epoch = np.arange(len(run["loss"]))
-        axes[0].semilogy(
-            epoch, run["loss"], "-", color=colour, lw=1, label=f"$d = {d}$"
-        )
-        axes[0].semilogy(
-            run["measured"], run["train_loss_hardmax"], "x", color=colour, ms=5
-        )
-        axes[1].plot(epoch, run["test_accuracy"], "-", color=colour, lw=1)
-        axes[1].plot(
-            run["measured"], run["test_accuracy_hardmax"], "x", color=colour, ms=5
-        )
-        theirs = paper[d]
-        if "loss" in theirs:
-            axes[0].semilogy(
-                10 * np.arange(len(theirs["loss"])),
-                theirs["loss"],
-                marker,
-                mfc="none",
-                color=colour,
-                ms=6,
-            )
-        for epoch, accuracy in (theirs["best"], theirs["last"]):
-            axes[1].plot(
-                epoch, accuracy, marker, mfc="none", color=colour, ms=7, mew=1.4
-            )
-    axes[0].set(xlabel="epoch", title="training loss")
-    axes[1].set(xlabel="epoch", title="test accuracy")
-    axes[0].legend(frameon=False, fontsize=8)
-
-
-@styled
-def bands(panels, xlabel, xscale="linear"):
-    """Means and ranges over seeds, {title: {label: (x, values (len(x), seeds))}}; an x of None draws a horizontal line."""
-    _, axes = plt.subplots(1, len(panels), figsize=(7.5, 3.5), squeeze=False)
-    for ax, (title, lines) in zip(axes[0], panels.items(), strict=True):
-        dashes = iter(("--", ":", "-."))
-        for (label, (x, values)), colour, marker in zip(
-            lines.items(), (BLUE, ORANGE, GREEN, RED), "osD^", strict=False
-        ):
-            values = np.asarray(values)
-            if x is None:
-                ax.axhspan(values.min(), values.max(), color=INK, alpha=0.15, lw=0)
-                ax.axhline(values.mean(), color=INK, ls=next(dashes), lw=1, label=label)
-                continue
-            x = np.asarray(x, float)
-            order = np.argsort(x)
-            ax.fill_between(
-                x[order],
-                values.min(1)[order],
-                values.max(1)[order],
-                color=colour,
-                alpha=0.2,
-                lw=0,
-            )
-            ax.plot(
-                x[order],
-                values.mean(1)[order],
-                marker + "-",
-                color=colour,
-                ms=5,
-                lw=1.2,
-                label=label,
-            )
-        ax.set(xlabel=xlabel, title=title, xscale=xscale)
-        ax.legend(facecolor="white", framealpha=0.85, edgecolor="none", fontsize=8)
 
 
 @styled
@@ -274,36 +165,6 @@ def animation(explanation, model, frames=4):
         duration=[120] * (len(pictures) - 1) + [3000],
     )
     return file.getvalue()
-
-
-@styled
-def growth(panels, xlabel="number of tokens $n$"):
-    """Means with 95 % bands on log axes, {title: {label: (x, bands (len(x), 3), exact)}}; exact (x, y) is drawn as a line."""
-    _, axes = plt.subplots(
-        1, len(panels), figsize=(7.5, 4.2), sharey=True, squeeze=False
-    )
-    for ax, (title, lines) in zip(axes[0], panels.items(), strict=True):
-        for (label, (x, band, exact)), colour, marker in zip(
-            lines.items(), (BLUE, ORANGE, GREEN, RED, INK), "osD^v", strict=False
-        ):
-            band = np.asarray(band)
-            off = abs(band[:, [0, 2]] - band[:, [1]]).T
-            ax.errorbar(
-                x,
-                band[:, 1],
-                off,
-                fmt=marker,
-                color=colour,
-                mfc="none",
-                ms=6,
-                capsize=2,
-                label=label,
-            )
-            if exact is not None:
-                ax.plot(*exact, "-", color=colour, lw=1.1)
-        ax.set(xscale="log", yscale="log", xlabel=xlabel, title=title)
-        ax.grid(axis="y", lw=0.3)
-    axes[0][0].legend(frameon=False, fontsize=8)
 
 
 def _review(ax, e, k, v, b, Z=None):
