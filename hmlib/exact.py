@@ -113,9 +113,8 @@ class ExactTransformer:
         """(stage, layer, tokens): as they come in, and after each half of each block."""
         X = inputs.cloud(X, "X")
         mask, d = inputs.real_tokens(mask, X), self.blocks[0].U.shape[1]
-        if X.shape[-1] != d:
-            expected = f"tokens of {d} coordinates, (..., n, {d})"
-            raise ValueError(f"X has shape {X.shape}: expected {expected}.")
+        expected = f"tokens of {d} coordinates, (..., n, {d})"
+        inputs.check(X.shape[-1] == d, "X", X, expected)
         temperature = inputs.number(temperature, "temperature", ">= 0")
         blocks = [B.floats() for B in self.blocks] if temperature else self.blocks
         X = arithmetic.like(X, blocks[0].U, "X")
@@ -135,9 +134,8 @@ class ExactTransformer:
         It is that of the class whose number is nearest to the mean of q.
         """
         if self.classes is None:
-            raise ValueError(
-                "this transformer has no labels, it maps sequences: use transform."
-            )
+            given = "this transformer has no labels, it maps sequences"
+            inputs.refuse(given, "a call of transform")
         scores = np.asarray(self.scores(X, mask, temperature), float)
         nearest = np.floor(scores + 0.5).astype(int).clip(0, len(self.classes) - 1)
         labels = [self.classes[k] for k in nearest.reshape(-1)]
@@ -220,7 +218,7 @@ def classify_exactly(
     changes = [(i, j) for i, j in pairwise(order) if y[i] != y[j]]
     for i, j in changes:
         if not M[j] - M[i] > (0 if line.exact else 8 * arithmetic.EPS * M[j]):
-            raise _too_fine(kept[i], kept[j])
+            _too_fine(kept[i], kept[j])
         low, high = (2 * M[i] + M[j]) / 3, (M[i] + 2 * M[j]) / 3
         slope, what = 1 / (high - low), int(y[j] - y[i]) * q
         ramp = (slope, -slope * low, what), (slope, -slope * high, -what)
@@ -239,16 +237,16 @@ def _classes(labels, N):
     if not isinstance(labels, str):
         labels = inputs.sequence(labels, "labels", "labels")
     if len(labels) != N:
-        given = f"{N} sequences and {len(labels)} labels"
-        raise ValueError(f"there are {given}: expected as many of both.")
-    expected = "expected numbers, strings or tuples"
+        given = f"there are {N} sequences and {len(labels)} labels"
+        inputs.refuse(given, "as many of both")
+    expected = "numbers, strings or tuples"
     try:  # those of NumPy and of torch have a plain number inside
         labels = [x.tolist() if hasattr(x, "tolist") else x for x in labels]
         classes = list(dict.fromkeys(labels))
     except Exception:
-        raise ValueError(f"labels cannot be hashed: {expected}.") from None
+        inputs.refuse("labels cannot be hashed", expected)
     if any(isinstance(label, float) and math.isnan(label) for label in classes):
-        raise ValueError(f"labels has NaN, which equals nothing: {expected}.")
+        inputs.refuse("labels has NaN, which equals nothing", expected)
     return classes, np.array([classes.index(label) for label in labels])
 
 
@@ -293,7 +291,7 @@ def _largest_error(machine, sequences, numbers):
     if not off.max() <= (0 if exact else 0.25):
         i = int(np.argmax(~(off <= 0.25)))
         others = np.flatnonzero(numbers != numbers[i])
-        raise _too_fine(i, min(others, key=lambda j: abs(read[j] - read[i])))
+        _too_fine(i, min(others, key=lambda j: abs(read[j] - read[i])))
     return off.max()
 
 
@@ -351,15 +349,15 @@ def read_sequences(**given: list) -> list[list[Cloud]]:
         for i, X in enumerate(inputs.sequence(sequences, f"{name}s", "arrays (n, d)")):
             clouds[name, i] = inputs.cloud(X, f"{name} {i}")
         if (name, 0) not in clouds:
-            raise ValueError(f"there are no {name}s: expected at least one.")
+            inputs.refuse(f"there are no {name}s", "at least one")
     start, d = next(iter(given)), next(iter(clouds.values())).shape[-1]
+    expected = (
+        f"tokens as rows, (n, d), with one d >= 2 for all; {start} 0 has d = {d}. "
+    )
+    expected += "Add a coordinate 0 to tokens that have one"
     for (name, i), X in clouds.items():
-        if X.ndim != 2 or X.shape[1] != max(d, 2):
-            raise ValueError(
-                f"{name} {i} has shape {X.shape}: expected tokens as rows, (n, d), with "
-                f"one d >= 2 for all; {start} 0 has d = {d}. Add a coordinate 0 to tokens "
-                "that have one."
-            )
+        right = X.ndim == 2 and X.shape[1] == max(d, 2)
+        inputs.check(right, f"{name} {i}", X, expected)
     kind = np.empty(0, np.result_type(*clouds.values()))
     return [
         [arithmetic.like(X, kind) for (name, _), X in clouds.items() if name == wanted]
@@ -371,28 +369,26 @@ def different(
     sequences: list[Cloud], answers: list, mode: str, name="sequence", answer="label"
 ) -> list[int]:
     """The first of equal sequences each; equal ones with different answers are refused."""
-    first, same, hint = {}, "the same set of tokens", "add positions to them"
+    first, same, hint = {}, "the same set of tokens", ""
     if mode == "measure":
         same = "the same tokens in the same proportions"
     elif answer == "label":
-        hint += ', or count tokens that repeat, in mode "measure"'
+        hint = ', or mode "measure", which counts tokens that repeat'
     for i, X in enumerate(sequences):
         counts = Counter(map(tuple, X))
         whole = math.gcd(*counts.values())
         shares = ((x, k // whole) for x, k in counts.items())
         j = first.setdefault(frozenset(counts if mode == "set" else shares), i)
         if answers[j] != answers[i]:
-            raise ValueError(
-                f"{name}s {j} and {i} have different {answer}s but hold {same}: no "
-                f"transformer without positions tells them apart. "
-                f"Give them one {answer}, or {hint}."
+            inputs.refuse(
+                f"{name}s {j} and {i} have different {answer}s but hold {same}",
+                f"one {answer} for both, or positions added to the tokens{hint}",
             )
     return list(first.values())
 
 
 def _too_fine(i, j):
-    return ValueError(
-        f"float64 cannot tell sequences {i} and {j} apart after the blocks: their places "
-        "are too near for its rounding. Pass Fractions, which are exact, or give tokens "
-        "that differ by more."
+    inputs.refuse(
+        f"float64 cannot tell sequences {i} and {j} apart after the blocks",
+        "Fractions, which are exact, or tokens that differ by more than its rounding",
     )

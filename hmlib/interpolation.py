@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from hmlib.exact import ExactTransformer, Script, different, read_sequences
+from hmlib.inputs import refuse
 from hmlib.separation import Verdict, power, separate
 from hmlib.shapes import Cloud, Number
 
@@ -46,15 +47,13 @@ def interpolate_exactly(inputs: list[Cloud], outputs: list[Cloud]) -> ExactTrans
     """
     X, Y = read_sequences(input=inputs, output=outputs)
     if len(X) != len(Y):
-        given = f"{len(X)} inputs and {len(Y)} outputs"
-        raise ValueError(f"there are {given}: expected as many of both.")
+        refuse(f"there are {len(X)} inputs and {len(Y)} outputs", "as many of both")
     sets = [frozenset(map(tuple, y)) for y in Y]
     for i, (x, y) in enumerate(zip(X, sets, strict=True)):
-        if len(set(map(tuple, x))) < len(y):
-            raise ValueError(
-                f"input {i} has {len(set(map(tuple, x)))} distinct tokens and output {i} "
-                f"has {len(y)}: a token cannot become two; expected at most as many in "
-                "the output."
+        if (distinct := len(set(map(tuple, x)))) < len(y):
+            refuse(
+                f"input {i} has {distinct} distinct tokens and output {i} has {len(y)}",
+                "at most as many in the output, as a token cannot become two",
             )
     kept = different(X, sets, "set", "input", "output")
     targets = [np.array([*dict.fromkeys(map(tuple, Y[i]))]) for i in kept]
@@ -161,10 +160,11 @@ def _largest_error(machine, X, Y):
         if not error <= (0 if exact else 1e-6 * max(1, abs(y).max())):
             near = [abs(other[:, None] - x).max(-1).min(1).max() for other in X]
             rest = [j for j in range(len(X)) if j != i]
-            raise ValueError(
+            j = min(rest, key=near.__getitem__, default=i)
+            refuse(
                 f"input {i} misses its output by {float(error):.1g}, in float64: inputs "
-                f"{i} and {min(rest, key=near.__getitem__, default=i)} are too near, or "
-                "there are too many. Pass Fractions, which are exact, or part them."
+                f"{i} and {j} are too near, or there are too many",
+                "Fractions, which are exact, or inputs farther apart",
             )
         worst = max(worst, error)
     return worst

@@ -77,6 +77,10 @@ class Verdict(NamedTuple):
     gap: Number  # the smallest that counts, over the largest place
     pair: list  # two sequences that have to be told apart yet, if there are any
 
+    @property
+    def count(self) -> int:
+        return len(set(self.groups))
+
 
 class Merit(NamedTuple):
     """What a line gains; of two, the first difference decides which is better."""
@@ -103,7 +107,7 @@ def separate(sequences: list[Cloud], mode: str, goal: Goal) -> Line:
     for least in gaps:
         while (now := goal(line, least)).pair and len(line.folds) < len(line.P) - 1:
             merit, folded = _best_fold(line, goal, least, now, rng)
-            if merit < Merit(line.exact, False, len(set(now.groups)), now.gap):
+            if merit < Merit(line.exact, False, now.count, now.gap):
                 break
             line = folded
     return line
@@ -112,13 +116,7 @@ def separate(sequences: list[Cloud], mode: str, goal: Goal) -> Line:
 def _straight(sequences, mode, goal, least, rng):
     """The best of some lines; of Fractions, one that tells all tokens apart."""
     tokens = np.array([*dict.fromkeys(tuple(x) for X in sequences for x in X)])
-    names = {tuple(x): k for k, x in enumerate(tokens)}
-    counts = [Counter(names[tuple(x)] for x in X) for X in sequences]
-    most = max(map(len, counts))  # shorter ones repeat their first token, with weight 0
-    index = np.array([[*c] + [*c][:1] * (most - len(c)) for c in counts])
-    weights = np.array([[*c.values()] + [0] * (most - len(c)) for c in counts], object)
-    weights = arithmetic.like(weights, tokens)
-    weights = weights / weights.sum(1, keepdims=True)
+    index, weights = _shares(sequences, tokens)
     exact, bits = tokens.dtype == object, 2 * len(tokens).bit_length() + 4
 
     def along(g):
@@ -137,6 +135,17 @@ def _straight(sequences, mode, goal, least, rng):
         if merit.sound or not exact:
             return line
         bits += 4
+
+
+def _shares(sequences, tokens):
+    """Which tokens each sequence has, (N, n), and their weights in it."""
+    names = {tuple(x): k for k, x in enumerate(tokens)}
+    counts = [Counter(names[tuple(x)] for x in X) for X in sequences]
+    most = max(map(len, counts))  # shorter ones repeat their first token, with weight 0
+    index = np.array([[*c] + [*c][:1] * (most - len(c)) for c in counts])
+    weights = np.array([[*c.values()] + [0] * (most - len(c)) for c in counts], object)
+    weights = arithmetic.like(weights, tokens)
+    return index, weights / weights.sum(1, keepdims=True)
 
 
 def _best_fold(line, goal, least, now, rng):
@@ -161,12 +170,9 @@ def _folds(line, goal, least, now, rng, bits):
         for k in rng.integers(-(2**bits), 2**bits, 3 if line.exact else 8).tolist():
             folded = line.folded(t, line.number(k) / 2**bits, D)
             then = goal(folded, least)
-            groups, both = (
-                set(then.groups),
-                set(zip(then.groups, now.groups, strict=True)),
-            )
-            parts = len(both) == len(groups) > len(set(now.groups))
-            merit = Merit(parts and then.gap >= 0, not then.pair, len(groups), then.gap)
+            both = set(zip(then.groups, now.groups, strict=True))
+            parts = len(both) == then.count > now.count
+            merit = Merit(parts and then.gap >= 0, not then.pair, then.count, then.gap)
             yield merit, folded
 
 

@@ -324,7 +324,7 @@ def test_no_transformer_sees_more_than_the_measure(seed):
 def test_what_has_no_difference_is_refused():
     a, b = [0.0, 1.0], [1.0, 0.0]
     same_set = 'sequences 0 and 1 have different labels but hold the same set of tokens: .* mode "measure"'
-    same_measure = "sequences 1 and 2 have different labels but hold the same tokens in the same proportions: no trans"
+    same_measure = "sequences 1 and 2 have different labels but hold the same tokens in the same proportions: expected one label"
     for other in ([b, a], [a, b, b]):
         with pytest.raises(ValueError, match=same_set):
             classify_exactly([[a, b], other], [0, 1])
@@ -358,7 +358,7 @@ def test_what_floats_cannot_tell_they_refuse():
     near = [[[1.0, k * 1e-15 + 2], [9.0, 1e5], [-9.0, -1e5]] for k in range(3)]
     with pytest.raises(
         ValueError,
-        match=r"float64 cannot tell sequences \d and \d apart .* Pass Fractions",
+        match=r"float64 cannot tell sequences \d and \d apart .* Fractions",
     ):
         classify_exactly(near, [0, 1, 0])
     sure = [[[Fraction(x) for x in z] for z in X] for X in near]
@@ -691,7 +691,7 @@ A = [[0.0, 1.0], [1.0, 0.0]]
         ),
         (
             lambda: interpolate_exactly([A], [A]).predict(A),
-            "this transformer has no labels, it maps sequences: use transform.",
+            "this transformer has no labels, it maps sequences: expected a call of transform.",
         ),
         (
             lambda: classify_exactly([A], [0]).predict([[1.0, 2, 3]]),
