@@ -1,4 +1,4 @@
-"""How many lead, and how soon: random clouds, what is expected of them, what is counted.
+"""How many lead, and how soon: random clouds, what is expected, what is counted.
 
 Of n tokens of one law, a token at x leads at layer 0 if no other has <x, z> >= |x|^2:
 

@@ -1,1 +1,2 @@
-"""The long runs of the book, as graphs of tasks: `python -m studies NAME`. They write results/; nothing reads them back."""
+"""The long runs of the book, as graphs of tasks: `python -m studies NAME`. They write
+results/; nothing reads them back."""

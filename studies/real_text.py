@@ -1,5 +1,6 @@
-"""What breaks when the classifier of chapter 4 leaves the theorem's assumptions, on the 50,000 reviews: heads, matrices,
-softmax, norms, feed-forward networks. All are trained alike; every function here is a task."""
+"""What breaks when the classifier of chapter 4 leaves the theorem's assumptions, on the
+50,000 reviews: heads, matrices, softmax, norms, feed-forward networks, all trained
+alike."""
 
 import torch
 
@@ -7,7 +8,7 @@ from hmlib import evaluate
 from studies import measures, models
 from studies.checkpoints import train
 from studies.data import SHA256
-from studies.graph import Task, about, rounded
+from studies.graph import Task, about, own_facts, rounded
 from studies.provenance import write as write_json
 from studies.texts import encoded
 
@@ -34,105 +35,63 @@ KINDS = {
 REMOVED = ("leaders", "random", "top")
 
 
-def fitted(
-    folder,
-    way="128",
-    seed=0,
-    control=None,
-    epochs=5,
-    rate=0.01,
-    dropout=0.3,
-    asked=3000,
-    **options,
-):
-    """One variant: its accuracy with the epoch chosen on validation; who leads; and, in as many test reviews as are asked,
-    what the leaders are worth against random words and the strongest ones of the control. The control gives its scores."""
+def fitted(folder, way="128", seed=0, control=None, asked=3000, epochs=5, **options):
+    """One variant: its accuracy with the epoch chosen on validation; who leads; and, in
+    as many test reviews as are asked, what the leaders are worth against random words
+    and the strongest ones of the control. The control gives its scores."""
     texts = encoded(way)
     torch.manual_seed(seed)
     model = models.Variant(len(texts.words), **{"dim": 2} | options)
-    history = train(
-        model,
-        *texts.of("fit"),
-        texts.of("held"),
-        folder=folder,
-        epochs=epochs,
-        rate=rate,
-        seed=seed,
-        dropout=dropout,
-    )
-    facts = {"best": history.best} | {
-        rows: evaluate(model, *texts.of(rows))[1] for rows in ("held", "test")
-    }
+    how = {"epochs": epochs, "rate": 0.01, "dropout": 0.3, "seed": seed}
+    data = *texts.of("fit"), texts.of("held")
+    history = train(model, *data, folder=folder, **how)
+    accuracy = {rows: evaluate(model, *texts.of(rows))[1] for rows in ("held", "test")}
+    facts = {"best": history.best} | accuracy
     if model.learn and model.A.shape[1] == 2:
         facts["A"] = model.A.tolist()
     if control is None:
-        v = model.decoder.weight.detach()[0]
-        return facts, {
-            "scores": model.embedding.weight.detach() @ v,
-            "bias": model.decoder.bias.detach(),
-        }
+        table, bias = model.embedding.weight.detach(), model.decoder.bias.detach()
+        return facts, {"scores": table @ model.decoder.weight.detach()[0], "bias": bias}
     ids, labels = texts.of("test")
-    two_points = (
-        options.get("norm") == "layer" and model.decoder.in_features == 2
-    )  # nobody leads there
+    # Layer norm leaves two points in the plane, where nobody leads.
+    two_points = options.get("norm") == "layer" and model.decoder.in_features == 2
     if model.attend and not two_points:
         facts |= measures.how_many_lead(model, ids)
     if asked and "leaders" in facts:
-        score, bias = control[1]["scores"], float(control[1]["bias"])
-        worth = measures.interpretability(
-            model, ids[:asked], labels[:asked], score, bias
-        )
+        scores, bias = control[1]["scores"], float(control[1]["bias"])
+        reviews = ids[:asked], labels[:asked]
+        worth = measures.interpretability(model, *reviews, scores, bias)
         facts |= {"votes": worth["votes"], "kept": worth["all but leaders"]["same"]}
-        facts |= {
-            f"without {what}": worth[what]["accuracy"] - worth["nothing"]["accuracy"]
-            for what in REMOVED
-        }
+        before = worth["nothing"]["accuracy"]
+        for what in REMOVED:
+            facts[f"without {what}"] = worth[what]["accuracy"] - before
     return facts, {}
 
 
 def tasks():
-    out = []
-    for way in WAYS:
-        for seed in SEEDS:
-            for kind, options in KINDS.items():
-                needs = (
-                    {} if kind == CONTROL else {"control": f"{CONTROL} {way} {seed}"}
-                )
-                given = (
-                    options
-                    | {"way": way, "seed": seed}
-                    | ({"asked": 0} if way == "official" else {})
-                )
-                out.append(Task(f"{kind} {way} {seed}", fitted, given, needs))
-    return out
+    return [_task(kind, way, seed) for way in WAYS for seed in SEEDS for kind in KINDS]
+
+
+def _task(kind, way, seed):
+    given = KINDS[kind] | {"way": way, "seed": seed}
+    given |= {"asked": 0} if way == "official" else {}
+    needs = {} if kind == CONTROL else {"control": f"{CONTROL} {way} {seed}"}
+    return Task(f"{kind} {way} {seed}", fitted, given, needs)
 
 
 def write(done, folder, command):
-    """Of each kind whose seeds are all done: its options, and a list over the seeds for each number."""
-    result = {
-        "options": {
-            kind: {"dim": 2, "depth": 3} | options for kind, options in KINDS.items()
-        }
-    }
+    """Of each kind whose seeds are all done: its options, and a list over the seeds for
+    each number."""
+    facts, plain = own_facts(done), {"dim": 2, "depth": 3}
+    result = {"options": {kind: plain | options for kind, options in KINDS.items()}}
     for way in WAYS:
         result[way] = {}
         for kind in KINDS:
-            rows = [
-                done[f"{kind} {way} {seed}"][0]
-                for seed in SEEDS
-                if f"{kind} {way} {seed}" in done
-            ]
-            if len(rows) == len(SEEDS):
-                result[way][kind] = {
-                    key: [row[key] for row in rows]
-                    for key in rows[0]
-                    if key != "commit"
-                }
-    of = about(
-        done,
-        command,
-        {name: SHA256[name] for name in ("kaggle", "official")},
-        list(SEEDS),
-    )
-    write_json(rounded(result) | {"provenance": of}, folder / "real_text.json")
+            rows = [facts.get(f"{kind} {way} {seed}") for seed in SEEDS]
+            if all(rows):
+                lists = {key: [row[key] for row in rows] for key in rows[0]}
+                result[way][kind] = lists
+    data = {name: SHA256[name] for name in ("kaggle", "official")}
+    made = about(done, command, data, list(SEEDS))
+    write_json(rounded(result) | {"provenance": made}, folder / "real_text.json")
     return [folder / "real_text.json"]

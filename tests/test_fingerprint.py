@@ -191,7 +191,7 @@ def test_this_project(tmp_path):
         project = Project(tmp_path)
         return (
             project.digest([("studies.statistics", "clouds")]),
-            project.digest([("studies.sentiment", "fitted")]),
+            project.digest([("studies.classifiers", "fitted")]),
             project.of_text(cells),
         )
 
@@ -216,7 +216,7 @@ def test_this_project(tmp_path):
             (False, False, False),
         ),
         (
-            "studies/sentiment.py",
+            "studies/classifiers.py",
             "def judged(",
             "@staticmethod\ndef judged(",
             (False, True, False),

@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 import time
+from inspect import signature
 from pathlib import Path
 
 import chores
@@ -27,10 +28,12 @@ from hmlib import (  # noqa: E402
 from hmlib.text import Reviews  # noqa: E402
 from studies import __main__ as command  # noqa: E402
 from studies import (  # noqa: E402
+    classifiers,
     departures,
     graph,
     measures,
     models,
+    protocol,
     real_text,
     sentiment,
     texts,
@@ -748,7 +751,7 @@ def small_study(monkeypatch):
         rows[70:90],
         rows[90:],
     )
-    for study in (sentiment, real_text):
+    for study in (sentiment, classifiers, protocol, real_text):
         monkeypatch.setattr(study, "encoded", lambda way: some)
     return some
 
@@ -763,9 +766,10 @@ def test_the_sentiment_study_in_miniature(monkeypatch, small_study, tmp_path):
             HardmaxClassifier(60, 2, 8, "token", alpha=2.3)
         ).items()
     }
-    monkeypatch.setattr(sentiment, "load_published", lambda: published)
+    for room in (classifiers, protocol):
+        monkeypatch.setattr(room, "load_published", lambda: published)
     monkeypatch.setattr(
-        sentiment,
+        protocol,
         "load_reviews",
         lambda split: Reviews([f"{i % 100}" for i in range(120)], labels, None),
     )
@@ -791,20 +795,15 @@ def test_the_sentiment_study_in_miniature(monkeypatch, small_study, tmp_path):
         if task.name.startswith(("depth", "circle, depth")) and kind not in of_kind:
             kind = kind.replace(str(task.given["depth"]), "1")
         if kind not in of_kind:
-            short = (
-                {"epochs": 2}
-                if "epochs" in task.run.__code__.co_varnames
-                or task.run is sentiment.circle
-                else {}
-            )
-            if task.run is sentiment.random_start:
+            takes, short = signature(task.run).parameters, {}
+            if "epochs" in takes or task.run is classifiers.circle:
+                short = {"epochs": 2}
+            if task.run is protocol.random_start:
                 short = {"draws": 2}
+            if "folder" in takes:
+                short["folder"] = str(tmp_path / "run" / str(len(of_kind)))
             needs = {argument: done[other] for argument, other in task.needs.items()}
-            found, arrays = task.run(
-                folder=str(tmp_path / "run" / str(len(of_kind))),
-                **task.given | short,
-                **needs,
-            )
+            found, arrays = task.run(**task.given | short, **needs)
             json.dumps(found)
             of_kind[kind] = (found | {"commit": "abc"}, arrays)
         done[task.name] = of_kind[kind]
@@ -909,6 +908,15 @@ def test_the_variations_study_in_miniature(monkeypatch, tmp_path):
     }
     fewer = json.loads(variations.write(fewer, tmp_path / "fewer", "x")[0].read_text())
     assert set(fewer) == {"matrices", "heads", "restless", "dials", "provenance"}
+
+
+def test_a_stored_point_again():
+    """One task of the study, from its own code and seed, is what results/ says of it."""
+    (task,) = (t for t in variations.tasks() if t.name == "matrix +1 -1 turn 0")
+    stored = json.loads((ROOT / "results" / "variations.json").read_text())
+    (row,) = (r for r in stored["matrices"] if (r["plus"], r["minus"]) == (1, 1))
+    again = graph.rounded(task.run(**task.given)[0])
+    assert {"plus": 1, "minus": 1, "turn": 0} | again == row
 
 
 def test_intervals_and_places():

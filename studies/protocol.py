@@ -1,0 +1,150 @@
+"""The paper's protocol, run again, and the published weights, taken apart. Every
+function that returns facts is a task of `studies.sentiment`."""
+
+from itertools import pairwise
+
+import numpy as np
+import torch
+from scipy import stats
+
+from hmlib import HardmaxClassifier, evaluate
+from studies import measures, models
+from studies.checkpoints import train
+from studies.data import load_published, load_reviews
+from studies.texts import encoded
+
+
+def paper_protocol(folder, dim, way="paper", padding="token", epochs=101, seed=0):
+    """Softmax at temperature 1e-3, eight layers, Adam at 1e-3 on all training reviews;
+    test numbers after each epoch."""
+    texts = encoded(way)
+    torch.manual_seed(seed)
+    options = {"padding": padding, "attention": "softmax"}
+    model = HardmaxClassifier(len(texts.words), dim, **options)
+
+    def measure(model, number):
+        loss, accuracy = evaluate(model, *texts.of("test"))
+        row = {"test_loss": loss, "test_accuracy": accuracy}
+        if number % 10 == 0:  # the same weights, judged with softmax and with hardmax
+            for kind in ("softmax", "hardmax"):
+                model.attention = kind
+                row[f"train_loss_{kind}"], _ = evaluate(model, *texts.of("train"))
+            loss, accuracy = evaluate(model, *texts.of("test"))
+            row |= {"test_loss_hardmax": loss, "test_accuracy_hardmax": accuracy}
+            model.attention = "softmax"
+        return row
+
+    how = {"folder": folder, "measure": measure, "seed": seed}
+    history = train(model, *texts.of("train"), epochs=epochs, rate=1e-3, **how)
+    return {"epochs": history.epochs}, models.stored(model)
+
+
+def leader_statistics(model=None):
+    """Table 1 and the leader words, of weights after the paper's protocol; of the
+    published ones, if there are none."""
+    texts, weights = encoded("paper"), load_published() if model is None else model[1]
+    model = models.rebuilt(weights, 8, "token")
+    ids, labels = texts.of("test")
+    sure, strong, many = 0.95, 2.0, 15
+    words = measures.leader_words(model, ids, labels, texts.words, sure, strong, many)
+    return {"table": measures.table_1(model, ids), "words": words}, {}
+
+
+def published():
+    """The published weights on the test reviews: each thing that sets their accuracy
+    apart, switched on and off."""
+    texts, model = encoded("paper"), models.rebuilt(load_published(), 8, "token")
+    ids, labels = texts.of("test")
+    facts = {}
+    for kind in ("hardmax", "softmax"):
+        model.attention = kind
+        facts[kind] = evaluate(model, ids, labels)[1]
+    model.attention = "hardmax"
+    batches = zip(ids.split(64), labels.split(64), strict=True)
+    by_batch = [evaluate(model, x, y)[1] for x, y in batches]
+    facts["mean of batches"] = float(np.mean(by_batch))
+    raw = load_reviews("kaggle").texts
+    seen = {raw[i] for i in torch.cat([texts.fit, texts.held])}
+    new = torch.tensor([raw[i] not in seen for i in texts.test])
+    facts["copies"] = int((~new).sum())
+    facts["without copies"] = evaluate(model, ids[new], labels[new])[1]
+    model.padding = "mask"
+    facts["padding left out"] = evaluate(model, ids, labels)[1]
+    model.depth = 0
+    facts["no layers"] = evaluate(model, ids, labels)[1]
+    return facts, {}
+
+
+def random_start(draws=10):
+    """The published embedding along and across the decoder's vector: is what lies
+    across it still the random start?"""
+    texts, model = encoded("paper"), models.rebuilt(load_published(), 8, "token")
+    ids, labels = texts.of("test")
+    E, v = (
+        x.detach().clone() for x in (model.embedding.weight, model.decoder.weight[0])
+    )
+    turned = torch.stack([-v[1], v[0]])
+    along, across = E @ v / v.norm(), E @ turned / v.norm()
+    facts = {"frequency": _by_frequency(along, across)}
+    facts |= _who_leads(model, ids, texts.words, along, across)
+
+    def with_start(across):
+        """What becomes of the same words, with another start across v."""
+        start = across[:, None] * (turned / v.norm())
+        with torch.no_grad():
+            model.embedding.weight.copy_(along[:, None] * v / v.norm() + start)
+        accuracy = {"accuracy": evaluate(model, ids, labels)[1]}
+        return accuracy | measures.how_many_lead(model, ids)
+
+    generator = torch.Generator().manual_seed(0)
+    starts = [torch.randn(len(E), generator=generator) for _ in range(draws)]
+    facts["another_start"] = [with_start(start) for start in starts]
+    facts["none_across"] = with_start(torch.zeros(len(E)))
+    return facts, {}
+
+
+def _by_frequency(along, across):
+    """Moments of both coordinates for frequent and for rare words; 0 is padding."""
+    n, rows = len(along), []
+    for lo, hi in pairwise(sorted({1, *(k for k in (101, 1001, 10001) if k < n), n})):
+        row = {"ranks": [lo, hi - 1]}
+        for name, x in (("along", along), ("across", across)):
+            x = x[lo:hi].numpy()
+            row[name] = {
+                "mean": float(x.mean()),
+                "deviation": float(x.std()),
+                "kurtosis": float(stats.kurtosis(x, fisher=False)),
+            }
+        rows.append(row)
+    return rows
+
+
+def _who_leads(model, ids, words, along, across):
+    """How often words lead, for how far they lie along v and across it."""
+    n = len(words)
+    leads, there = torch.zeros(n), torch.zeros(n)
+    for _, _, some, w, follows, _ in measures.runs(model, ids):
+        leads += torch.bincount(some[measures.leading(follows, w)], minlength=n)
+        there += torch.bincount(some[w != 0], minlength=n)
+    often = there[:2001] > 50
+    often[0] = False  # padding
+    rate, facts = (leads / there.clamp_min(1))[:2001][often], {}
+    sizes = {"along": along.abs(), "across": across.abs()}
+    sizes["length"] = model.embedding.weight.detach().norm(dim=1)
+    for name, x in sizes.items():
+        correlation = stats.spearmanr(rate, x[:2001][often]).statistic
+        facts[f"lead_rate_and_{name}"] = float(correlation)
+    top = leads[1:].argsort(descending=True)[:20] + 1
+    rank = across[1:2001].abs().argsort(descending=True).argsort() + 1
+    facts["leaders"] = [
+        {
+            "word": words[i],
+            "along": float(along[i]),
+            "across": float(across[i]),
+            "rank_across": int(rank[i - 1]) if i <= 2000 else None,
+        }
+        for i in top
+    ]
+    by_across = leads * (across.abs() > along.abs())
+    facts["leading_by_across"] = float(by_across[1:].sum() / leads[1:].sum())
+    return facts
