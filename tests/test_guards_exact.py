@@ -10,6 +10,7 @@ from test_exact import family, labelled, rational
 
 from hmlib import classify_exactly, interpolate_exactly
 from hmlib.exact import ExactTransformer, padded
+from hmlib.separation import Verdict, separate
 
 a, b, c = [0.0, 1.0], [1.0, 0.5], [2.0, 0.0]
 
@@ -204,3 +205,30 @@ def test_the_parameters_are_counted_by_hand():
     assert (
         machine.n_parameters == (one + 2 * 2 * 2) + one
     )  # V of the collapse has rank 2, that of the label none
+
+
+def test_groups_only_split():
+    """Bug: a fold that parts a pair, with a wide gap, where two others fall together."""
+
+    def goal(line, least):
+        if not line.folds:
+            return Verdict(np.array([0, 0, 0, 1]), 1, [0, 1])
+        _, c, _ = line.folds[-1]
+        if c > 0:
+            return Verdict(np.array([0, 1, 2, 2]), 2, [])
+        return Verdict(np.array([0, 1, 0, 2]), 1, [])
+
+    sequences = [fractions([[k, k * k]]) for k in range(4)]
+    for mode in ("set", "measure"):
+        line = separate(sequences, mode, goal)
+        assert len(line.folds) == 1 and line.folds[0][1] <= 0
+
+
+def test_never_more_than_so_many_folds():
+    """Bug: a search that goes on where a goal is never reached."""
+
+    def goal(line, least):
+        return Verdict(np.zeros(4, int), len(line.folds), [0, 1])
+
+    sequences = [np.array([[k, k * k]], float) for k in range(4)]
+    assert len(separate(sequences, "set", goal).folds) == 3
