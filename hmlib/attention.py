@@ -76,21 +76,14 @@ def roots(follows: Firsts) -> Firsts:
     """
     follows = inputs.array(follows, "follows")
     n = follows.shape[-1] if follows.ndim else 0
-    if not follows.size or follows.dtype.kind not in "iu":
-        raise ValueError(
-            f"follows has shape {follows.shape} and type {follows.dtype}: "
-            "expected whole numbers, one for each token, (..., n)."
-        )
-    if follows.min() < 0 or follows.max() >= n:
-        raise ValueError(
-            f"follows has numbers from {follows.min()} to {follows.max()}: "
-            f"expected the numbers of {n} tokens, from 0 to {n - 1}."
-        )
+    right = follows.size and follows.dtype.kind in "iu"
+    right = right and follows.min() >= 0 and follows.max() < n
+    inputs.check(right, "follows", follows, "the number of a token for each, (..., n)")
     ends = follows
     for _ in range(n.bit_length()):  # each time twice as far
         ends = np.take_along_axis(ends, ends, -1)
     if (np.take_along_axis(follows, ends, -1) != ends).any():
-        raise ValueError("follows goes round in circles: expected a forest.")
+        inputs.refuse("follows goes round in circles", "a forest, where chains end")
     return ends
 
 
@@ -101,11 +94,8 @@ def alone(C: Sets) -> Mask:
     array([False,  True,  True])
     """
     C = inputs.array(C, "C")
-    if C.dtype != bool or C.ndim < 2 or C.shape[-1] != C.shape[-2]:
-        raise ValueError(
-            f"C has shape {C.shape} and type {C.dtype}: expected attention sets, "
-            "bool (..., n, n), as attention_sets gives them."
-        )
+    right = C.dtype == bool and C.ndim > 1 and C.shape[-1] == C.shape[-2]
+    inputs.check(right, "C", C, "attention sets, bool (..., n, n)")
     return np.diagonal(C, axis1=-2, axis2=-1) & (C.sum(-1) == 1)
 
 

@@ -68,10 +68,10 @@ class Limit:
         Z, rates, A = self._start
         layer, since = inputs.count(layer, "layer"), self.settled_at
         if since is None and layer > runs.MOST_LAYERS:
-            raise ValueError(
-                f"layer is {layer}, but this limit is not certified: expected at most "
-                f"{runs.MOST_LAYERS}, which are simulated. "
-                f"Not certified, because {self.why}"
+            inputs.refuse(
+                f"layer is {layer}, but this limit is not certified",
+                f"at most {runs.MOST_LAYERS}, which are simulated. Not certified, "
+                f"because {self.why.rstrip('.')}",
             )
         if since is None or layer < since:
             for alpha in [*rates[:layer], *rates[-1:] * (layer - len(rates))]:
@@ -120,11 +120,8 @@ def limit(
                if it is sure.
     """
     Z = inputs.cloud(Z)
-    if Z.ndim != 2:
-        raise ValueError(
-            f"Z has shape {Z.shape}: expected one cloud, (n, d); take the clouds of a "
-            "batch one by one."
-        )
+    one = "one cloud, (n, d); take the clouds of a batch one by one"
+    inputs.check(Z.ndim == 2, "Z", Z, one)
     rates, A = inputs.rates(alpha, inputs.summable(Z)), inputs.matrix(A, Z)
     seconds = inputs.amount(seconds, "seconds")
     megabytes = inputs.amount(megabytes, "megabytes")

@@ -117,7 +117,7 @@ class Run:
         self.ahead = []
 
     def _go(self, seconds, megabytes):
-        cloud, self.until = self.cloud, perf_counter() + seconds
+        cloud, self.until = self.cloud, perf_counter() + min(seconds, 1e9)
         while self._look():
             if self.settled.all():
                 self.certain = cloud.sure
@@ -129,7 +129,10 @@ class Run:
             before, alpha = cloud.Z, cloud.rates[min(self.layer, len(cloud.rates) - 1)]
             self.target = cloud.advance(self.target, alpha)
             self.layer += 1
-            if cloud.exact and cloud.scale.bit_length() * before.size > 8e6 * megabytes:
+            if (
+                cloud.exact
+                and cloud.scale.bit_length() * before.size > 8_000_000 * megabytes
+            ):
                 self.why = TOO_LARGE.format(megabytes)
                 return
             if perf_counter() > self.until:

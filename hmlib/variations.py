@@ -56,22 +56,11 @@ class Layer:
         inputs.choice(self.ties, "ties", TIES)
         inputs.choice(self.normalise, "normalise", NORMALISE)
         if (self.temperature > 0) + (self.tolerance > 0) + (self.ties != "mean") > 1:
-            raise ValueError(
-                "temperature, tolerance and ties exclude each other: expected at most "
-                "one of them."
-            )
+            dials = "temperature, tolerance and ties exclude each other"
+            inputs.refuse(dials, "at most one of them")
         inputs.flag(self.causal, "causal")
-        if self.feed_forward is not None and not callable(self.feed_forward):
-            raise ValueError(
-                f"feed_forward is {inputs.shown(self.feed_forward)}: expected a "
-                "function, or None."
-            )
-
-    def touched(self) -> set[str]:
-        """The dials that are not at the theorem's case, but for alpha and matrices."""
-        dials = {x.name: x.default for x in fields(self)}
-        dials = {name: dials[name] for name in dials if name not in ("alpha", "A", "V")}
-        return {name for name in dials if getattr(self, name) != dials[name]}
+        right = self.feed_forward is None or callable(self.feed_forward)
+        inputs.check(right, "feed_forward", self.feed_forward, "a function, or None")
 
 
 def vary(
@@ -90,8 +79,8 @@ def vary(
     one = isinstance(layers, Layer)
     layers = [layers] if one else inputs.sequence(layers, "layers", "Layers")
     if not all(isinstance(layer, Layer) for layer in layers):
-        raise ValueError(
-            "layers has something else in it: expected a Layer, or a sequence of them."
+        inputs.refuse(
+            "layers has something else in it", "a Layer, or a sequence of them"
         )
     Z = inputs.cloud(Z)
     mask = inputs.real_tokens(mask, Z)
@@ -124,14 +113,16 @@ def settle(Z: Cloud, layer: Layer) -> tuple[Cloud, Mask]:
     and it holds for every square A. Exact on fractions. Only A, alpha and the number of
     heads may differ from the theorem's case.
     """
-    if inputs.instance(layer, "layer", Layer).V is not None or layer.touched():
+    inputs.instance(layer, "layer", Layer)
+    others = [x for x in fields(Layer) if x.name not in ("alpha", "A", "V")]
+    touched = [x.name for x in others if getattr(layer, x.name) != x.default]
+    if layer.V is not None or touched:
         raise ValueError(
             "settle knows hardmax with any A and any number of heads: leave the other "
             "dials as they are."
         )
     Z = inputs.cloud(Z)
-    if Z.ndim != 2:
-        raise ValueError(f"Z has shape {Z.shape}: expected one cloud, (n, d).")
+    inputs.check(Z.ndim == 2, "Z", Z, "one cloud, (n, d)")
     value, heads = arithmetic.distinct(Z)[1], [A for A, _ in _heads(layer, Z)]
     now = [_single(Z, Z, A) for A in heads]
     leads = np.all([alone & (value[to] == value) for to, alone in now], axis=0)
@@ -163,10 +154,8 @@ def _after(Z, layer, mask):
     what = "what feed_forward returns"
     more = inputs.numbers(layer.feed_forward(new.copy()), what)
     if more.shape != new.shape:
-        raise ValueError(
-            f"feed_forward returns shape {more.shape}: expected that of the tokens, "
-            f"{new.shape}."
-        )
+        given = f"feed_forward returns shape {more.shape}"
+        inputs.refuse(given, f"that of the tokens, {new.shape}")
     return _scaled(new + arithmetic.like(more, new, what), layer.normalise)
 
 
@@ -177,10 +166,8 @@ def _heads(layer, Z):
         for M, name in ((layer.A, "A"), (layer.V, "V"))
     )
     if len(A) != len(V) and min(len(A), len(V)) > 1:
-        raise ValueError(
-            f"A has {len(A)} heads but V has {len(V)}: expected as many, or one for "
-            "all."
-        )
+        given = f"A has {len(A)} heads but V has {len(V)}"
+        inputs.refuse(given, "as many, or one for all")
     return [(A[h % len(A)], V[h % len(V)]) for h in range(max(len(A), len(V)))]
 
 

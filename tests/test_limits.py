@@ -438,6 +438,13 @@ def test_a_budget_is_a_number(name, value):
         limit([[1, 0]], 1, **{name: value})
 
 
+def test_a_budget_may_be_huge():
+    """Ints beyond all floats, in a run on whole numbers."""
+    assert limit(
+        [[0, 0], [1, 0], [0, 1]], 1, seconds=10**400, megabytes=10**400
+    ).certified
+
+
 # At the ends of the floats
 
 
