@@ -3,8 +3,10 @@
 PYTHON ?= python3
 BIN := .venv/bin
 EXTRAS := torch,book,test,study
+CORE := attention dynamics routes theorem variations
+NEWEST ?= python3.13
 
-.PHONY: help book test lab pdf links bench mutants refresh lint lock proofs package audit publishable clean
+.PHONY: help book test quick versions lab pdf links bench mutants refresh lint lock proofs package audit publishable clean
 
 help: ## list the commands
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -14,6 +16,15 @@ book: .venv/installed ## build the site, every notebook executed
 
 test: .venv/installed ## run the suite: notebooks under strict nbval, properties, doctests
 	$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadfile # a notebook is one file: its cells stay together
+
+quick: .venv/installed ## the inner loop, under a minute: style, doctests, the core's tests
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	HYPOTHESIS_PROFILE=quick $(BIN)/python -m pytest -q -n 2 --dist worksteal -m "not long" hmlib $(CORE:%=tests/test_%.py)
+
+versions: ## the core's tests on the lowest versions that are promised, and on the newest of everything
+	$(PYTHON) tools/versions.py lowest
+	$(NEWEST) tools/versions.py newest
 
 lab: .venv/installed ## open JupyterLab on the notebooks
 	$(BIN)/python -m jupyterlab --notebook-dir=. --LabApp.default_url=/lab/tree/notebooks $(LAB)
@@ -33,6 +44,7 @@ refresh: .venv/installed ## re-execute the notebooks in place and store what the
 	$(BIN)/python tools/source_pages.py
 	$(BIN)/python tools/formal.py --page
 	$(BIN)/python tools/metadata.py
+	$(BIN)/python tools/rooms.py
 
 mutants: .venv/installed ## put small bugs into the code, one at a time, and see that a test notices; into results/mutants.json
 	$(BIN)/python tools/mutate.py

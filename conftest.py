@@ -16,6 +16,9 @@ os.environ |= {
 hypothesis.settings.register_profile(
     "repeat", derandomize=True, deadline=None, database=None
 )
+hypothesis.settings.register_profile(
+    "quick", derandomize=True, deadline=None, database=None, max_examples=50
+)
 hypothesis.settings.register_profile("search", deadline=None, max_examples=2000)
 hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeat"))
 
