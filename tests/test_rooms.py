@@ -17,11 +17,11 @@ def test_the_picture_of_the_rooms_is_up_to_date():
     assert rooms.page() == rooms.PAGE.read_text(), "run `make refresh`"
 
 
-def test_only_attention_and_limits_know_the_fast_roads():
+def test_only_who_follows_and_what_is_forgotten_know_the_fast_roads():
     asks = {
         room for room, (_, others) in rooms.rooms().items() if "hmlib/fast" in others
     }
-    assert asks <= {"hmlib/attention", "hmlib/limits"}
+    assert asks <= {"hmlib/attention", "hmlib/runs"}
 
 
 def test_what_readers_meet_does_not_ask_what_they_do_not():

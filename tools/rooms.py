@@ -83,7 +83,7 @@ def picture():
     for room, (about, asks) in rooms().items():
         package = room.split("/")[0]
         near = [other.removeprefix(f"{package}/") for other in asks]
-        lines.append(f"| `{room}` | {about} | {', '.join(near)} |")
+        lines.append(f"| `{room}` | {about.replace('|', 'or')} | {', '.join(near)} |")
     return "\n".join(lines) + "\n"
 
 
