@@ -154,7 +154,7 @@ def explain(
     vocabulary  the model's, if it does not carry it as model.vocabulary
     length      to which reviews are cut; and filled with padding, if that is a token
     """
-    model = _weights(model, vocabulary)
+    model = weights_of(model, vocabulary)
     names, counts, unknown, rows = _tokens(model, words, length)
     Z, v, A, depth = model.embedding[rows], model.v, model.A, model.depth
     path = dynamics.simulate(Z, model.alpha, depth, A)
@@ -180,8 +180,8 @@ def explain(
     )
 
 
-def _weights(model, vocabulary):
-    """The weights, with a vocabulary."""
+def weights_of(model, vocabulary: Vocabulary | None = None) -> Weights:
+    """Those of a HardmaxClassifier, or these, with their vocabulary or another one."""
     if not isinstance(model, Weights):
         if not callable(getattr(model, "weights", None)):
             raise ValueError(

@@ -13,6 +13,7 @@ from hmlib import (
     HardmaxClassifier,
     ReviewExplorer,
     Vocabulary,
+    Weights,
     explain,
     load_reviews,
     preprocess,
@@ -66,7 +67,7 @@ def said(browser, texts, model):
     page = browser.new_page()
     given = [
         source("judge.js"),
-        reviews.review_model_of(model),
+        reviews.packed(model),
     ]
     all_ = page.evaluate(IN_THE_PAGE, [*given, texts, False])
     few = page.evaluate(IN_THE_PAGE, [*given, texts[:40], True])
@@ -106,7 +107,7 @@ def test_odd_signs_are_read_alike_and_at_once(browser, model):
           const began = performance.now();
           return [texts.map((text) => H.plain(text, new Set(stop))), performance.now() - began];
         }""",
-        [code, texts, reviews.review_model_of(model)["stop"]],
+        [code, texts, reviews.packed(model)["stop"]],
     )
     page.close()
     assert words == [preprocess(text, "plain") for text in texts] and took < 1000
@@ -118,7 +119,7 @@ def test_leaders_and_verdicts_are_equal(model, said):
         model.decoder.weight.detach().double().numpy()[0],
         float(model.decoder.bias.detach()),
     )
-    stored = reviews.review_model_of(model)
+    stored = reviews.packed(model)
     judged = 0
     for js in said[0]:
         if js["logit"] is None:
@@ -152,26 +153,30 @@ def test_explanations_and_what_if_are_equal(texts, model, said):
 
 
 def test_bad_models_are_refused(model, tmp_path):
-    good = {"alpha": 1, "depth": 2, "weight": [1, 0], "bias": 0}
-    with pytest.raises(
-        ValueError,
-        match="There are 1 words for the 2 rows of embedding: expected as many, all different",
+    good = {"alpha": 1, "depth": 2, "v": [1, 0], "bias": 0}
+
+    def weights(words=("good", "bad"), dim=2, **changed):
+        E = np.ones((len(words) + 1, dim))
+        vocabulary = Vocabulary([list(words)])
+        return Weights(**{"embedding": E, "vocabulary": vocabulary} | good | changed)
+
+    for bad, message in (
+        (weights(["good film", "bad"]), "a word is 'good film': expected one without"),
+        (weights([""]), "a word is '': expected one without blanks"),
+        (
+            weights(dim=3, v=[1, 0, 1]),
+            r"embedding has shape \(3, 3\): expected points as rows of 2",
+        ),
+        (weights(A=[[2, 0], [0, 1]]), "The model has A or its padding is a token: exp"),
+        (weights(padding="token"), "expected A = None and padding = 'mask'"),
+        (weights(depth=1001), "depth is 1001: expected a whole number from 0 to 1000"),
+        (weights(embedding=np.full((3, 2), 1e300)), "as float32, leaves the range"),
+        (HardmaxClassifier(3, dim=2), "The model carries no vocabulary"),
+        ("model.js", "model is of type str: expected a HardmaxClassifier, or its Weig"),
     ):
-        reviews.review_model(["good"], [[1, 0], [0, 1]], **good)
-    with pytest.raises(ValueError, match="all different, without blanks"):
-        reviews.review_model(["good film", "bad"], [[1, 0], [0, 1]], **good)
-    with pytest.raises(
-        ValueError, match=r"embedding has shape \(1, 3\): expected points as rows of 2"
-    ):
-        reviews.review_model(["good"], [[1, 0, 1]], **good)
-    with pytest.raises(
-        ValueError,
-        match="Expected a classifier with A = None and padding = 'mask' that carries",
-    ):
-        ReviewExplorer(HardmaxClassifier(3, dim=2))
-    many = reviews.review_model(
-        [f"word{i:08}" for i in range(60_000)], np.zeros((60_000, 2)), **good
-    )
+        with pytest.raises(ValueError, match=message):
+            ReviewExplorer(bad)
+    many = weights([f"word{i:08}" for i in range(60_000)])
     with pytest.raises(ValueError, match="bytes: expected at most 1000000"):
         reviews.write_review_model(many, tmp_path / "model.js")
 
@@ -180,12 +185,10 @@ def test_the_stored_model_of_the_study(tmp_path):
     stored = ROOT / "results" / "sentiment_model.safetensors"
     if not stored.exists():
         pytest.skip(f"there is no {stored.name} in results: the study has not been run")
-    model = reviews.load_review_model(stored)
-    reviews.write_review_model(model, tmp_path / "model.js")
-    assert (
-        len(model["words"].split()) == 30_000
-        and (tmp_path / "model.js").stat().st_size < 1_000_000
-    )
+    weights = Weights.load(stored)
+    reviews.write_review_model(weights, tmp_path / "model.js")
+    assert (tmp_path / "model.js").stat().st_size < 1_000_000
+    assert len(reviews.packed(weights)["words"].split()) == 30_000
 
 
 # As a reader
@@ -194,9 +197,7 @@ def test_the_stored_model_of_the_study(tmp_path):
 @pytest.fixture
 def page(browser, model, tmp_path):
     (tmp_path / "_static").mkdir()
-    reviews.write_review_model(
-        reviews.review_model_of(model), tmp_path / "_static" / "review-model.js"
-    )
+    reviews.write_review_model(model, tmp_path / "_static" / "review-model.js")
     page, wrong = visit(browser, live_page(tmp_path, ReviewExplorer()))
     page.locator("[data-live=reviews]").wait_for()
     yield page
@@ -257,7 +258,7 @@ def test_an_example_is_chosen_and_played(page, model):
     page.wait_for_function(
         f"document.querySelector('[data-live] output').textContent === '{DEPTH}'"
     )
-    assert verdict(model, dict(reviews.EXAMPLES)["blame"]) in status(page)
+    assert verdict(model, reviews.EXAMPLES["blame"]) in status(page)
     assert f"Layer {DEPTH}:" in page.locator("[data-live] canvas").get_attribute(
         "aria-label"
     )

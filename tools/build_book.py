@@ -63,9 +63,10 @@ def write_model(folder):
     """The trained model that chapter 4 loads when a reader asks for it."""
     stored = ROOT / "results" / "sentiment_model.safetensors"
     if stored.exists():
-        from hmlib.live.reviews import load_review_model, write_review_model
+        from hmlib.explanation import Weights
+        from hmlib.live.reviews import write_review_model
 
-        write_review_model(load_review_model(stored), folder / "review-model.js")
+        write_review_model(Weights.load(stored), folder / "review-model.js")
 
 
 # Every object has a "constructor" and a "__proto__", and the search took these for words that it had found.

@@ -12,6 +12,7 @@ from itertools import chain
 from hmlib import inputs
 
 with inputs.extra("book"):
+    import anywidget
     import traitlets
 
 IMPORT = re.compile(r'^import [^;]* from "\./([\w.]+)";\n', re.M)
@@ -47,3 +48,9 @@ class Checked(traitlets.TraitType):
 
     def validate(self, _, value):
         return self.check(value)
+
+
+class Figure(anywidget.AnyWidget):
+    """A widget whose attributes are `Checked`; `_esm` says what its page does."""
+
+    _css = read("live.css")
