@@ -13,7 +13,7 @@ export function drawWords(plane, { net, judged, layer }) {
   }
   const k = Math.floor(layer), { tokens, means, sets } = judged;
   const at = (path) => between(path[k], path[k + 1] ?? path[k], layer - k);
-  const scene = { ...judged, plane, layer, net, c: plane.colours };
+  const scene = { ...judged, plane, layer, net, colours: plane.colours };
   scene.tokens = at(tokens);
   scene.mean = at(means.map((mean) => [mean]))[0];
   scene.sets = sets[Math.min(k, sets.length - 1)] ?? [];
@@ -26,7 +26,7 @@ export function drawWords(plane, { net, judged, layer }) {
 }
 
 /** The two sides of the decoder's line, { z : <v, z> + b = 0 }. */
-function sides({ plane, net: { weight, bias }, c }) {
+function sides({ plane, net: { weight, bias }, colours }) {
   const { width, height, reach } = plane, length = Math.hypot(...weight) || 1;
   const u = weight.map((x) => x / length), far = 4 * reach;
   const from = (ahead, aside) => {
@@ -34,7 +34,7 @@ function sides({ plane, net: { weight, bias }, c }) {
     return [along * u[0] - aside * u[1], along * u[1] + aside * u[0]];
   };
   for (const [side, colour, name] of
-    [[1, c.orange, "positive"], [-1, c.blue, "negative"]]) {
+    [[1, colours.orange, "positive"], [-1, colours.blue, "negative"]]) {
     const ahead = 2 * side * far;
     plane.polygon([from(0, far), from(0, -far), from(ahead, -far), from(ahead, far)])
       .fill(colour, 0.12);
@@ -42,26 +42,27 @@ function sides({ plane, net: { weight, bias }, c }) {
     const left = Math.min(width - 60, Math.max(4, x - 25));
     write(plane, name, left, Math.min(height - 8, Math.max(16, y)));
   }
-  plane.lines([[from(0, far), from(0, -far)]]).stroke(c.ink, 1.3, { dash: [6, 4] });
+  plane.lines([[from(0, far), from(0, -far)]])
+    .stroke(colours.ink, 1.3, { dash: [6, 4] });
 }
 
-function arrowsToFollowed({ plane, tokens, sets, c }) {
+function arrowsToFollowed({ plane, tokens, sets, colours }) {
   const arrows = sets.map(([j], i) => [tokens[i], tokens[j]]);
   const moving = arrows.filter((_, i) => sets[i][0] !== i);
-  plane.arrows(moving, 7).stroke(c.ink, 0.8, { share: 0.5 });
+  plane.arrows(moving, 7).stroke(colours.ink, 0.8, { share: 0.5 });
 }
 
-function wordsAndLeaders({ plane, tokens, names, weights, leaders, layer, c }) {
+function wordsAndLeaders({ plane, tokens, names, weights, leaders, layer, colours }) {
   const leads = new Set(leaders);
   tokens.forEach((z, i) => {
     if (leads.has(i)) return;
     const size = 3.5 + Math.min(4, weights[i] - 1);
-    plane.marks("circle", [z], size).fill(c.sky).stroke(c.ink, 0.6);
+    plane.marks("circle", [z], size).fill(colours.sky).stroke(colours.ink, 0.6);
   });
   const named = names.length <= MOST_NAMED && layer === 0;
   if (named) tokens.forEach((z, i) => leads.has(i) || label(plane, names[i], z));
   for (const i of leads) {
-    plane.marks("star", [tokens[i]], 10).fill(c.green).stroke(c.ink, 1);
+    plane.marks("star", [tokens[i]], 10).fill(colours.green).stroke(colours.ink, 1);
     label(plane, names[i], tokens[i], "bold ");
   }
 }

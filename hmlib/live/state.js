@@ -15,7 +15,7 @@ export class State {
     const fresh = Object.keys(values).filter(differs);
     for (const name of fresh) this[name] = values[name];
     for (const { names, hear } of this.#watchers)
-      if (fresh.some((name) => names.includes(name))) hear(fresh);
+      if (fresh.some((name) => names.includes(name))) hear();
   }
 
   watch(names, hear) {
