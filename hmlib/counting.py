@@ -17,7 +17,7 @@ from hmlib.shapes import Cloud, Indices, Token
 LAWS = {
     "Gaussian": lambda rng, n, d: rng.normal(size=(n, d)),
     "ball": lambda rng, n, d: (
-        _directions(rng, n, d) * rng.uniform(size=(n, 1)) ** (1 / d)
+        _directions(rng.normal(size=(n, d))) * rng.uniform(size=(n, 1)) ** (1 / d)
     ),
     "cube": lambda rng, n, d: rng.uniform(-1, 1, size=(n, d)),
     "Student 3": lambda rng, n, d: (
@@ -28,9 +28,8 @@ LAWS = {
 TAILS = {"Student 3": 3, "Cauchy": 1}  # degrees of freedom
 
 
-def _directions(rng, n, d):
-    x = rng.normal(size=(n, d))
-    return x / np.linalg.norm(x, axis=1, keepdims=True)
+def _directions(X):
+    return X / np.linalg.norm(X, axis=1, keepdims=True)
 
 
 def expected(law: str, n: float, d: int) -> float | None:
@@ -102,10 +101,9 @@ def by_layer(Z: Cloud, alpha: float, layers: int = 12) -> np.ndarray:
     end, rows = limit(Z, alpha), []
     K, unit = end.K, np.linalg.norm(Z, axis=1).max()
     for k, X in enumerate(simulate(Z, alpha, layers).tokens):
-        to = follow(X)
-        away = np.linalg.norm(X - end.tokens, axis=1).mean()
-        over = k >= end.settled_at
+        to, over = follow(X), k >= end.settled_at
         settled = 1.0 if over else (to[to] == to).mean()
+        away = np.linalg.norm(X - end.tokens, axis=1).mean()
         if len(X) > 50 and X.shape[1] <= 3:  # QJ: tokens may be nearly on a line
             X = X[spatial.ConvexHull(X, qhull_options="QJ").vertices]
         farthest = 0 if len(K) == len(Z) else max(distance(x, K) for x in X)
@@ -117,8 +115,7 @@ def by_layer(Z: Cloud, alpha: float, layers: int = 12) -> np.ndarray:
 def distance(x: Token, K: Cloud) -> float:
     """min |x - y| over the y in the hull of the points K, in floats.
 
-    The w >= 0 with least |w (K - x)|^2 + (sum w - 1)^2 weigh K as y does, but for a
-    factor.
+    The w >= 0 with least |w (K - x)|^2 + (sum w - 1)^2 weigh K as y, times a number.
 
     >>> round(distance([0, 0], [[2, 0], [0, 1], [3, 3]]), 3)
     0.894

@@ -91,7 +91,7 @@ def _encode(style, vocabulary, length, most=None, least=1, pairs=0, split="kaggl
     known = Vocabulary([documents[i] for i in rows], most, least)
     ids = known.table(documents, length)
     if pairs:
-        chosen, found = _pairs(texts, labels, rows, pairs)
+        chosen, found = telling_pairs(texts, labels, rows, pairs)
         columns = np.zeros((len(texts), max(map(len, found))), int)
         for row, numbers in zip(columns, found, strict=True):
             row[: len(numbers)] = np.add(numbers, len(known))
@@ -99,7 +99,7 @@ def _encode(style, vocabulary, length, most=None, least=1, pairs=0, split="kaggl
     return ids, labels, known.words, train
 
 
-def _pairs(texts, labels, rows, many):
+def telling_pairs(texts, labels, rows, many):
     """The pairs of neighbours that tell positive from negative training reviews best, and where each review has them."""
     documents = []
     for text in texts:

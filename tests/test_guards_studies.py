@@ -109,7 +109,7 @@ def test_pairs_are_those_that_tell_most():
         [*reviews, *["x y"] * 9],
         [*labels, *[1] * 9],
     )  # not among the rows
-    chosen, found = texts._pairs(reviews, labels, range(21), 7)
+    chosen, found = texts.telling_pairs(reviews, labels, range(21), 7)
     assert chosen == [
         "c_d",
         "a_b",
@@ -125,7 +125,7 @@ def test_pairs_are_those_that_tell_most():
         and found[20] == [6]
         and found[-1] == []
     )
-    assert texts._pairs(reviews, labels, range(21), 2)[0] == ["c_d", "a_b"]
+    assert texts.telling_pairs(reviews, labels, range(21), 2)[0] == ["c_d", "a_b"]
 
 
 # Who leads
