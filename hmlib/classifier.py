@@ -120,38 +120,47 @@ class HardmaxClassifier(nn.Module):
     def layer(self, z, weights):
         """Whom each token follows, (B, n), and z (B, n, d) after one layer.
 
-        Tokens of weight 0 are not there, unless nobody is. With softmax, each token
-        attends to all, to the copies of a word as often as it weighs, and most to the
-        one that is returned.
+        Tokens of weight 0 are not there, unless nobody is. With softmax, each attends to
+        all, to a word as often as it weighs, and most to the one that is returned.
         """
-        nobody = absent(weights)[:, None, :]
         if self.attention == "softmax":
-            often = weights.masked_fill(weights == 0, 1).log()[:, None, :]
-            often, y = often.masked_fill(nobody, -math.inf), self.rooted(z)
-            scores = torch.baddbmm(often, y / self.temperature, y.transpose(1, 2))
-            means = scores.softmax(-1) @ z
-            return scores.argmax(-1), (z + self.alpha * means) / (1 + self.alpha)
-        with torch.no_grad():
-            to = self.scores(z).masked_fill_(nobody, -math.inf).argmax(-1)
+            scores, z = self.softened(z, weights)
+            return scores.argmax(-1), z
+        to = self.followed(z, heard(weights))
         return to, self.toward(z, to)
+
+    def layers(self, z, weights):
+        """z^depth from z^0."""
+        if self.attention == "softmax":
+            for _ in range(self.depth if z.shape[1] else 0):
+                _, z = self.softened(z, weights)
+            return z
+        start, left, there = z, self.depth if z.shape[1] else 0, heard(weights)
+        while left:
+            to = self.followed(z, there)
+            settled = (to.gather(1, to) == to) | (there[:, 0] < 0)
+            many = left if settled.all() else 1  # the rest, in closed form
+            z, left = self.toward(z, to, many), left - many
+        passed = self.attention == "pass-through"
+        return z.detach() + (start - start.detach()) if passed else z
+
+    @torch.no_grad()
+    def followed(self, z, there):
+        """The first of the largest scores, among who is there."""
+        return self.scores(z).add_(there).argmax(-1)
 
     def toward(self, z, to, layers=1):
         """z after so many layers in which each token follows the same leader."""
         goal = z.gather(1, to[..., None].expand_as(z))
         return goal + (1 + self.alpha) ** -layers * (z - goal)
 
-    def layers(self, z, weights):
-        """z^depth from z^0."""
-        start, left = z, self.depth if z.shape[1] else 0
-        while left:
-            to, after = self.layer(z, weights)
-            settled = ((to.gather(1, to) == to) | absent(weights)).all()
-            if settled and self.attention != "softmax":  # the rest in closed form
-                z, left = self.toward(z, to, left), 0
-            else:
-                z, left = after, left - 1
-        passed = self.attention == "pass-through"
-        return z.detach() + (start - start.detach()) if passed else z
+    def softened(self, z, weights):
+        """The scores over the temperature, and z after one layer of softmax."""
+        often = weights.masked_fill(weights == 0, 1).log()[:, None] + heard(weights)
+        y = self.rooted(z)
+        scores = torch.baddbmm(often, y / self.temperature, y.transpose(1, 2))
+        z = (z + self.alpha * scores.softmax(-1) @ z) / (1 + self.alpha)
+        return scores, z
 
     def scores(self, z):
         """<A z_i, z_j>, (B, n, n)."""
@@ -232,9 +241,10 @@ def merged(ids, weights):
     return torch.zeros_like(ids).scatter(1, place, ids).masked_fill(sums == 0, 0), sums
 
 
-def absent(weights):
-    """bool (B, n): who weighs nothing; nobody, where all weigh nothing."""
-    return (weights == 0) & (weights != 0).any(1, keepdim=True)
+def heard(weights):
+    """To be added to scores, (B, 1, n): -inf for who weighs nothing, unless all do."""
+    absent = (weights == 0) & (weights != 0).any(1, keepdim=True)
+    return torch.zeros_like(weights).masked_fill(absent, -math.inf)[:, None]
 
 
 def _positive(raw):

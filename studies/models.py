@@ -1,14 +1,12 @@
 """Variants of the classifier that only the studies need, and how each is trained."""
 
-import math
-
 import numpy as np
 import torch
 from torch import nn
 from torch.nn.utils import parametrize
 
 from hmlib import HardmaxClassifier, Weights
-from hmlib.classifier import absent
+from hmlib.classifier import heard
 from studies.checkpoints import train
 
 
@@ -114,7 +112,7 @@ class Variant(HardmaxClassifier):
         return to, z if self.norm is None else normalised(z, self.norm)
 
     def attended(self, z, weights):
-        away = torch.zeros_like(weights).masked_fill(absent(weights), -math.inf)
+        away = heard(weights)
         through = self.attention == "pass-through"
         y = z.detach() if through else z
         with torch.no_grad():
@@ -123,7 +121,7 @@ class Variant(HardmaxClassifier):
         guided = through and self.learn and torch.is_grad_enabled()
         if self.attention == "softmax" or guided:
             # The copies of a word count.
-            often = weights.masked_fill(weights == 0, 1).log() + away
+            often = weights.masked_fill(weights == 0, 1).log()[:, None] + away
             soft = self.scores(y, often, self.temperature).softmax(-1) @ y[:, None]
             soft = (y + self.alpha * soft.mean(1)) / (1 + self.alpha)
             if not through:
@@ -137,12 +135,10 @@ class Variant(HardmaxClassifier):
 
     def scores(self, z, offset=None, temperature=1.0):
         """<A z_i, z_j> / temperature + offset_j in each head, (B, heads, n, n)."""
-        offset = z.new_zeros(z.shape[:2]) if offset is None else offset
+        offset = z.new_zeros(len(z), 1, z.shape[1]) if offset is None else offset
         A = torch.eye(z.shape[2], dtype=z.dtype)[None] if self.A is None else self.A
         rows = (z[:, None] @ A.transpose(1, 2)) / temperature
-        scores = torch.baddbmm(
-            offset[:, None, :], rows.flatten(1, 2), z.transpose(1, 2)
-        )
+        scores = torch.baddbmm(offset, rows.flatten(1, 2), z.transpose(1, 2))
         return scores.unflatten(1, rows.shape[1:3])
 
 
