@@ -1,11 +1,13 @@
-(* The checker of certificates, as a program. Soundness.v proves what its yes means; Extract.v makes OCaml of it, over
-   the rational numbers. Here the numbers are any type T with the operations of a field. *)
+(* The checker of certificates, as a program. Soundness.v proves what its yes means; Extract.v makes
+   OCaml of it, over the rational numbers. Here the numbers are any type T with the operations of a
+   field. *)
 From mathcomp Require Import ssreflect ssrbool ssrfun eqtype ssrnat seq.
 Set Implicit Arguments.
 Unset Strict Implicit.
 Unset Printing Implicit Defensive.
 
-Record numbers := Numbers { T :> Type; zero : T; one : T; add : T -> T -> T; mul : T -> T -> T; inv : T -> T;
+Record numbers := Numbers { T :> Type; zero : T; one : T; add : T -> T -> T;
+  mul : T -> T -> T; inv : T -> T;
                             le : T -> T -> bool }.
 
 (* What is claimed. *)
@@ -26,7 +28,8 @@ Definition token Z i := nth [::] Z i.
 Definition sum (s : seq nat) (f : nat -> N) : N := foldr (fun j => add (f j)) (zero N) s.
 Definition vector (f : nat -> N) : seq N := mkseq f d.
 Definition same x y :=
-  all (fun c => le (coordinate x c) (coordinate y c) && le (coordinate y c) (coordinate x c)) (iota 0 d).
+  all (fun c => le (coordinate x c) (coordinate y c) && le (coordinate y c) (coordinate x c))
+    (iota 0 d).
 Definition product x y := sum (iota 0 d) (fun c => mul (coordinate x c) (coordinate y c)).
 
 (* The model, once more: scores, attention sets, layers. *)
@@ -38,7 +41,8 @@ Definition attention_set Z i : seq nat :=
   filter (fun j => all (fun l => le (score l) (score j)) (iota 0 n)) (iota 0 n).
 Definition attention_sets Z := mkseq (attention_set Z) n.
 Definition average Z C :=
-  let w := inv (sum C (fun=> one N)) in vector (fun c => mul w (sum C (fun j => coordinate (token Z j) c))).
+  let w := inv (sum C (fun=> one N)) in
+  vector (fun c => mul w (sum C (fun j => coordinate (token Z j) c))).
 Definition layer a Z (sets : seq (seq nat)) : seq (seq N) :=
   let r := inv (add (one N) a) in
   mkseq (fun i => let m := average Z (nth [::] sets i) in
@@ -60,15 +64,18 @@ Definition alone Z i C := let copy j := same (token Z j) (token Z i) in
 Definition goals Z sets := mkseq (fun i => average Z (nth [::] sets i)) n.
 Definition all_settled Z sets (G : seq (seq N)) :=
   all (fun i => let g := token G i in let x := look g in let top := product x g in
-    same (average G (nth [::] sets i)) g && all (fun l => le (product x (token Z l)) top) (iota 0 n)) (iota 0 n).
+    same (average G (nth [::] sets i)) g &&
+    all (fun l => le (product x (token Z l)) top) (iota 0 n)) (iota 0 n).
 
 Definition first_lead (path : seq (seq (seq N) * seq (seq nat))) start i :=
-  let k := find (fun layer => alone start i (nth [::] layer.2 i)) path in if k < size path then Some k else None.
+  let k := find (fun layer => alone start i (nth [::] layer.2 i)) path in
+  if k < size path then Some k else None.
 Definition leader_at Z (births : seq (option nat)) g :=
   let v := find (fun v => isSome (nth None births v) && same (token Z v) g) (iota 0 n) in
   if v < n then Some v else None.
 Definition near (e : N) x y :=
-  all (fun c => let a := coordinate x c in let b := coordinate y c in le a (add b e) && le b (add a e)) (iota 0 d).
+  all (fun c => let a := coordinate x c in let b := coordinate y c in
+    le a (add b e) && le b (add a e)) (iota 0 d).
 
 Definition check Z (c : certificate N) : bool :=
   let path := path_from Z 0 (settled_at c) in

@@ -1,8 +1,9 @@
-(* Chapter 2, the theorem: every token converges to a point of S(K); and with it chapter 3, a leader at every vertex.
+(* Chapter 2, the theorem: every token converges to a point of S(K); and with it chapter 3, a leader
+   at every vertex.
 
-   Where the book passes to subsequences, an ultrafilter U on the layers does it once and for all: along it every
-   bounded sequence has a limit, and every choice among finitely many is made. These proofs are over the real numbers,
-   and use the classical axioms of the library of analysis. *)
+   Where the book passes to subsequences, an ultrafilter U on the layers does it once and for all:
+   along it every bounded sequence has a limit, and every choice among finitely many is made. These
+   proofs are over the real numbers, and use the classical axioms of the library of analysis. *)
 From mathcomp Require Import all_ssreflect all_algebra.
 From mathcomp Require Import boolp classical_sets reals topology normedtype.
 From Hardmax Require Import Model Geometry Layers Settlement Leaders.
@@ -31,7 +32,8 @@ Proof.
 move=> fb; pose E := [set x | U [set k | x <= f k]].
 have Eb : ubound E b by move=> x /filter_ex [k /le_trans]; apply; case/ler_normlP: (fb k).
 have Ene : E !=set0.
-  by exists (- b); apply: filterE => k /=; rewrite ler_oppl; case/ler_normlP: (fb k); rewrite ler_oppl.
+  by exists (- b); apply: filterE => k /=; rewrite ler_oppl; case/ler_normlP: (fb k);
+    rewrite ler_oppl.
 have supE : has_sup E by split=> //; exists b.
 exists (sup E); apply/cvgrPdist_lt => e e0.
 have [x Ex xe] := sup_adherent e0 supE.
@@ -39,12 +41,14 @@ have above : ~ E (sup E + e / 2%:R).
   by move/(sup_upper_bound supE); rewrite ger_addl leNgt divr_gt0 ?ltr0n.
 have [/above//|less] := in_ultra_setVsetC [set k | sup E + e / 2%:R <= f k] UU.
 apply: filterS2 Ex less => k /= xk /negP; rewrite -ltNge => kl.
-rewrite distrC ltr_distl (lt_le_trans xe xk) /= (lt_le_trans kl) // ler_add2l ler_pdivr_mulr ?ltr0n //.
+rewrite distrC ltr_distl (lt_le_trans xe xk) /= (lt_le_trans kl) // ler_add2l
+  ler_pdivr_mulr ?ltr0n //.
 by rewrite ler_pmulr // ler1n.
 Qed.
 
 Lemma cvg_sum I (s : seq I) (P : pred I) (f : I -> nat -> R) (l : I -> R) :
-  (forall i, f i k @[k --> U] --> l i) -> (\sum_(i <- s | P i) f i k) @[k --> U] --> \sum_(i <- s | P i) l i.
+  (forall i, f i k @[k --> U] --> l i) ->
+    (\sum_(i <- s | P i) f i k) @[k --> U] --> \sum_(i <- s | P i) l i.
 Proof.
 move=> fl; elim: s => [|i s IH].
   by rewrite big_nil; under eq_fun do rewrite big_nil; exact: cvg_cst.
@@ -70,10 +74,12 @@ Lemma limit_in_hull n d (y : nat -> 'I_n -> 'rV[R]_d) (ys : 'I_n -> 'rV[R]_d) (x
   U [set k | hull (y k) (x k)] -> hull ys xs.
 Proof.
 move=> yys xxs xy.
-have /choice [w wP] : forall k, exists w : 'I_n -> R, (forall j, `|w j| <= 1) /\ (hull (y k) (x k) ->
+have /choice [w wP] : forall k, exists w : 'I_n -> R, (forall j, `|w j| <= 1) /\
+  (hull (y k) (x k) ->
     [/\ forall j, 0 <= w j, \sum_j w j = 1 & x k = \sum_j w j *: y k j]).
   move=> k.
-  have [[w [w0 w1 xw]]|no] := pselect (hull (y k) (x k)); last by exists (fun=> 0); split=> // j; rewrite normr0 ler01.
+  have [[w [w0 w1 xw]]|no] := pselect (hull (y k) (x k)); last by exists (fun=> 0); split=> // j;
+    rewrite normr0 ler01.
   exists w; split=> // j; rewrite ger0_norm // -w1 (bigD1 j) //= ler_addl; exact: sumr_ge0.
 have /choice [ws wws] : forall j, exists l, w k j @[k --> U] --> (l : R).
   by move=> j; apply: (@bounded_limit _ 1) => k; case: (wP k).
@@ -92,7 +98,8 @@ End AlongAnUltrafilter.
 
 (* What is so along every ultrafilter of late layers is so from some layer on. *)
 Lemma from_some_layer_on (P : nat -> Prop) :
-  (forall U, UltraFilter U -> \oo `<=` U -> U [set k | P k]) -> exists N, forall k, (N <= k)%N -> P k.
+  (forall U, UltraFilter U -> \oo `<=` U -> U [set k | P k]) ->
+    exists N, forall k, (N <= k)%N -> P k.
 Proof.
 move=> all; apply: contrapT => no.
 have proper : ProperFilter (within [set k | ~ P k] \oo).
@@ -118,7 +125,8 @@ Let alpha0 k : 0 < alpha k. Proof. exact: lt_le_trans (alpha_a k). Qed.
 
 Lemma coordinate_bounded k i c : `|z k i 0 c| <= \sum_j `|Z j 0 c|.
 Proof.
-have [w [w0 w1 ->]] : hull Z (z k i) by apply: (@run_hull _ _ _ A alpha alpha0 Z 0 k); exact: hull_token.
+have [w [w0 w1 ->]] : hull Z (z k i) by apply: (@run_hull _ _ _ A alpha alpha0 Z 0 k);
+  exact: hull_token.
 rewrite summxE; apply: le_trans (ler_norm_sum _ _ _) _; apply: ler_sum => j _.
 rewrite mxE normrM ger0_norm // ler_pimull // -w1 (bigD1 j) //= ler_addl; exact: sumr_ge0.
 Qed.
@@ -126,13 +134,14 @@ Qed.
 Lemma limits_exist U : UltraFilter U ->
   exists zs : 'I_n -> 'rV[R]_d, forall i c, z k i 0 c @[k --> U] --> zs i 0 c.
 Proof.
-move=> UU; have /choice [f ff] : forall ic : 'I_n * 'I_d, exists y : R, z k ic.1 0 ic.2 @[k --> U] --> y.
+move=> UU; have /choice [f ff] : forall ic : 'I_n * 'I_d,
+    exists y : R, z k ic.1 0 ic.2 @[k --> U] --> y.
   by move=> [i c]; apply: bounded_limit => k; exact: coordinate_bounded.
 by exists (fun i => \row_c f (i, c)) => i c; rewrite mxE; exact: (ff (i, c)).
 Qed.
 
-(* Steps tend to 0, because lengths grow and are bounded. *)
-Lemma steps_vanish i e : 0 < e -> exists N, forall k, (N <= k)%N ->
+(* lem-energy: steps tend to 0, because lengths grow and are bounded. *)
+Theorem steps_vanish i e : 0 < e -> exists N, forall k, (N <= k)%N ->
   score A (z k.+1 i - z k i) (z k.+1 i - z k i) < e.
 Proof.
 move=> e0; pose L := [set score A (z k i) (z k i) | k in setT].
@@ -144,8 +153,7 @@ have supL : has_sup L.
   by exists b => _ [k _ <-]; exact: run_bounded.
 have [_ [N _ <-] near_sup] := sup_adherent e0 supL; exists N => k Nk.
 have mono : score A (z N i) (z N i) <= score A (z k i) (z k i).
-  elim: k Nk => [|k IH]; first by rewrite leqn0 => /eqP ->.
-  rewrite leq_eqVlt => /predU1P [->//|/IH] /le_trans; apply; exact: longer.
+  by rewrite -(subnKC Nk); exact: lengths_grow.
 have le_sup : score A (z k.+1 i) (z k.+1 i) <= sup L by apply: sup_upper_bound => //; exists k.+1.
 have := le_trans (energy spdA (alpha0 k) (z k) i) le_sup.
 rewrite -ler_subr_addl => /le_lt_trans; apply; rewrite ltr_subl_addl -ltr_subl_addr.
@@ -165,9 +173,11 @@ Proof.
 split=> [hx k|Kx]; last first.
   apply: (limit_in_hull UU (y := z) (x := fun=> x)) => //; first by move=> c; exact: cvg_cst.
   by apply: filterE => k; exact: Kx.
-apply: hull_in_hull hx => i; apply: (@limit_in_hull _ _ UU _ _ (fun=> z k) (z k) (fun q : nat => z q i)) => //.
+apply: hull_in_hull hx => i; apply: (@limit_in_hull _ _ UU _ _ (fun=> z k) (z k)
+  (fun q : nat => z q i)) => //.
   by move=> j c; exact: cvg_cst.
-apply: late; exists k => // q /= kq; apply: (run_hull alpha0 (t := q - k)); rewrite subnKC //; exact: hull_token.
+apply: late; exists k => // q /= kq; apply: (run_hull alpha0 (t := q - k)); rewrite subnKC //;
+  exact: hull_token.
 Qed.
 
 (* Steps vanish, so a token ends at the mean of those that it follows. *)
@@ -186,10 +196,13 @@ have g0 : 0 < g by exact: pull_gt0.
 rewrite eq_le score_ge0 // andbT leNgt; apply/negP => DD0.
 have half0 : 0 < score A D D / 2%:R by rewrite divr_gt0 ?ltr0n.
 have [N small] := steps_vanish i (mulr_gt0 (exprn_gt0 2 g0) half0).
-suff : score A D D <= score A D D / 2%:R by rewrite leNgt ltr_pdivr_mulr ?ltr0n // ltr_pmulr // ltr1n.
+suff : score A D D <= score A D D / 2%:R 
+  by rewrite leNgt ltr_pdivr_mulr ?ltr0n // ltr_pmulr // ltr1n.
 apply: (cvgr_to_le limDD); have lateN : U [set k | (N <= k)%N] by apply: late; exists N.
-apply: filterS2 lateN UC => k /= Nk kC; rewrite -(ler_pmul2l (exprn_gt0 2 g0)); apply: le_trans (ltW (small k Nk)).
-rewrite step_move // kC scoreZl scoreZr mulrA -expr2 ler_wpmul2r ?score_ge0 // ler_expn2r ?nnegrE ?(ltW g0) //.
+apply: filterS2 lateN UC => k /= Nk kC; rewrite -(ler_pmul2l (exprn_gt0 2 g0));
+  apply: le_trans (ltW (small k Nk)).
+rewrite step_move // kC scoreZl scoreZr mulrA -expr2 ler_wpmul2r ?score_ge0 // ler_expn2r
+  ?nnegrE ?(ltW g0) //.
   by rewrite pull_ge0.
 by rewrite ler_sub // lef_pinv ?posrE ?addr_gt0 ?ltr01 ?ler_add2l.
 Qed.
@@ -205,7 +218,8 @@ have top l : score A (zs i) (zs l) <= score A (zs i) (zs i).
     move=> jC; have ge0 : 0 <= score A (zs i) (zs j - zs l).
       have lim_jl c : (z k j - z k l) 0 c @[k --> U] --> (zs j - zs l) 0 c.
         by rewrite !mxE; under eq_fun do rewrite !mxE; apply: cvgB.
-      have lim_s : score A (z k i) (z k j - z k l) @[k --> U] --> score A (zs i) (zs j - zs l) by exact: cvg_score.
+      have lim_s : score A (z k i) (z k j - z k l) @[k --> U] --> score A (zs i) (zs j - zs l)
+        by exact: cvg_score.
       apply: (cvgr_to_ge lim_s); apply: filterS UC => k /= kC.
       by rewrite scoreBr subr_ge0; move: jC; rewrite -kC => /attendsP.
     by move: ge0; rewrite scoreBr subr_ge0.
@@ -213,10 +227,10 @@ have top l : score A (zs i) (zs l) <= score A (zs i) (zs i).
   by rewrite mulrC mulr_natr -sumr_const; exact: ler_sum.
 have Kzs : K (zs i) by apply/hull_of_limits; exact: hull_token.
 split=> // [|x /hull_of_limits hx]; last exact: hull_score_le hx.
-rewrite -(score_gt0 spdA); apply: lt_le_trans (_ : 0 < score A (Z i) (Z i)) _; first by rewrite score_gt0.
+rewrite -(score_gt0 spdA); apply: lt_le_trans (_ : 0 < score A (Z i) (Z i)) _;
+  first by rewrite score_gt0.
 have lim_s : score A (z k i) (z k i) @[k --> U] --> score A (zs i) (zs i) by exact: cvg_score.
-apply: (cvgr_to_ge lim_s); apply: filterE.
-by elim=> [|k IH] //=; apply: le_trans IH _; exact: longer.
+by apply: (cvgr_to_ge lim_s); apply: filterE => k; exact: (lengths_grow spdA alpha0 Z 0).
 Qed.
 
 (* The next layer has the same limit. *)
@@ -254,7 +268,8 @@ Lemma dist0 x : dist x x = 0. Proof. by rewrite /dist big1 // => c _; rewrite su
 
 Lemma dist_gt0 x s : x != s -> 0 < dist x s.
 Proof.
-rewrite lt_def sumr_ge0 // andbT; apply: contra; rewrite psumr_eq0 // => /allP eq; apply/eqP/rowP => c.
+rewrite lt_def sumr_ge0 // andbT; apply: contra; rewrite psumr_eq0 // => /allP eq;
+  apply/eqP/rowP => c.
 by apply/eqP; rewrite -subr_eq0 -normr_eq0; exact: eq.
 Qed.
 
@@ -266,8 +281,20 @@ have D0 : 0 < D.
   by rewrite ltr_spaddl ?ltr01 // sumr_ge0 // => t /dist_gt0; rewrite -invr_gt0; exact: ltW.
 exists D^-1 => [|t pq]; first by rewrite invr_gt0.
 have pq0 := dist_gt0 pq; rewrite -[dist _ _]invrK lef_pinv ?posrE ?invr_gt0 //.
-rewrite /D (bigD1 t) //= addrCA ler_addl addr_ge0 ?ler01 // sumr_ge0 // => t' /andP [/dist_gt0 t0 _].
+rewrite /D (bigD1 t) //= addrCA ler_addl addr_ge0 ?ler01 // sumr_ge0 //.
+move=> t' /andP [/dist_gt0 t0 _].
 by rewrite invr_ge0 ltW.
+Qed.
+
+(* The finitely many points of S, by their faces. *)
+Lemma points_by_faces (Y : 'I_n -> 'rV[R]_d) : K = hull Y ->
+  exists pt : {set 'I_n} -> 'rV[R]_d, forall F s, S s -> face A Y s = F -> s = pt F.
+Proof.
+move=> KY; have /choice [pt ptP] : forall F, exists p, forall s, S s -> face A Y s = F -> s = p.
+  move=> F; have [[p [Sp pF]]|no] := pselect (exists p, S p /\ face A Y p = F).
+    by exists p => s Ss sF; apply: (one_on_a_face spdA (Y := Y)); rewrite -?KY // sF.
+  by exists 0 => s Ss sF; case: no; exists s.
+by exists pt => F s; exact: ptP.
 Qed.
 
 (* thm-convergence. Every token converges to a point of S(K), and K is the hull of the limits. *)
@@ -277,18 +304,16 @@ Proof.
 have [U0 [UU0 late0]] := ultraFilterLemma eventually_filter.
 have [Y limY] := limits_exist UU0.
 have KY : K = hull Y by apply/funext => x; apply/propext; split=> /(hull_of_limits UU0 late0 limY).
-(* The finitely many points of S, by their faces. *)
-have /choice [pt ptP] : forall F : {set 'I_n}, exists p, forall s, S s -> face A Y s = F -> s = p.
-  move=> F; have [[p [Sp pF]]|no] := pselect (exists p, S p /\ face A Y p = F).
-    by exists p => s Ss sF; apply: (one_on_a_face spdA (Y := Y)); rewrite -?KY // sF.
-  by exists 0 => s Ss sF; case: no; exists s.
-have [D D0 apart] := common_radius (fun FF : {set 'I_n} * {set 'I_n} => pt FF.1) (fun FF => pt FF.2).
+have [pt ptP] := points_by_faces KY.
+have [D D0 apart] := common_radius (fun FF : {set 'I_n} * {set 'I_n} => pt FF.1)
+  (fun FF => pt FF.2).
 have same F F' x : dist x (pt F) < D / 2%:R -> dist x (pt F') < D / 2%:R -> pt F = pt F'.
   move=> near near'; apply/eqP; apply: contraT => /(apart (F, F')) /=; rewrite leNgt => /negP; case.
   by apply: le_lt_trans (dist_triangle _ x _) _; rewrite distC [D]splitr ltr_add.
 have half0 : 0 < D / 2%:R by rewrite divr_gt0 ?ltr0n.
 have one i : exists s, converges (fun k => z k i) s /\ S s.
-  (* From some layer on the token is near a point of S, and so is its next step; so it is the same point for ever. *)
+  (* From some layer on the token is near a point of S, and so is its next step; so it is the same
+     point for ever. *)
   have [N near] : exists N, forall k, (N <= k)%N ->
       exists F, dist (z k i) (pt F) < D / 2%:R /\ dist (z k.+1 i) (pt F) < D / 2%:R.
     apply: from_some_layer_on => U UU late; have [zs lim] := limits_exist UU.
@@ -298,7 +323,8 @@ have one i : exists s, converges (fun k => z k i) s /\ S s.
       move=> xz; have := cvg_dist UU (s := pt F) xz; rewrite zF dist0.
       move=> /cvgrPdist_lt /(_ _ half0); apply: filterS => k; rewrite sub0r normrN.
       by apply: le_lt_trans; exact: ler_norm.
-    have c1 := close (fun k => z k i) (lim i); have c2 := close (fun k => z k.+1 i) (@next_layer U UU late zs lim i).
+    have c1 := close (fun k => z k i) (lim i);
+    have c2 := close (fun k => z k.+1 i) (@next_layer U UU late zs lim i).
     by apply: filterS2 c1 c2 => k /= k1 k2; exists F.
   have [F0 [near0 _]] := near N (leqnn N).
   have stays k : (N <= k)%N -> dist (z k i) (pt F0) < D / 2%:R.
@@ -307,12 +333,15 @@ have one i : exists s, converges (fun k => z k i) s /\ S s.
     by rewrite (same F0 F (z k i) (IH Nk) zF).
   have limit U (UU : UltraFilter U) (late : \oo `<=` U) (zs : 'I_n -> 'rV[R]_d)
       (lim : forall j c, z k j 0 c @[k --> U] --> zs j 0 c) : zs i = pt F0.
-    have Sz := limit_in_S UU late lim i; have zF := ptP _ _ Sz erefl; rewrite zF; apply/eqP; apply: contraT => neq.
+    have Sz := limit_in_S UU late lim i; have zF := ptP _ _ Sz erefl; rewrite zF; apply/eqP;
+      apply: contraT => neq.
     have := apart (_, _) neq; rewrite /= -zF leNgt => /negP; case.
-    apply: (@le_lt_trans _ _ (D / 2%:R)); last by rewrite ltr_pdivr_mulr ?ltr0n // ltr_pmulr // ltr1n.
+    apply: (@le_lt_trans _ _ (D / 2%:R));
+      last by rewrite ltr_pdivr_mulr ?ltr0n // ltr_pmulr // ltr1n.
     apply: (cvgr_to_le (cvg_dist UU (s := pt F0) (lim i))); apply: late.
     by exists N => // k /= Nk; exact: ltW (stays k Nk).
-  exists (pt F0); split=> [e e0|]; last by rewrite -(limit _ UU0 late0 Y limY); exact: (limit_in_S UU0 late0 limY i).
+  exists (pt F0); split=> [e e0|]; last by rewrite -(limit _ UU0 late0 Y limY);
+    exact: (limit_in_S UU0 late0 limY i).
   apply: from_some_layer_on => U UU late; have [zs lim] := limits_exist UU.
   apply: filter_forall => c; rewrite -(limit U UU late zs lim).
   by have /cvgrPdist_lt /(_ e e0) := lim i c; apply: filterS => k; rewrite distrC.
@@ -323,17 +352,32 @@ have lim i c : z k i 0 c @[k --> U0] --> zs i 0 c.
 by apply/funext => x; apply/propext; split=> /(hull_of_limits UU0 late0 lim).
 Qed.
 
-(* thm-clustering, with its leaders. Besides, S is finite, and each of its points the projection of the origin onto a
-   face: that is finitely_many and projection_of_origin, with K = hull zs. *)
+(* lem-strict-exposure, as in the book: any two different vertices of K. *)
+Theorem vertices_exposed v w : injective Z -> vertex K v -> vertex K w -> w != v ->
+  score A v w < score A v v.
+Proof.
+move=> injZ vert [Kw _]; have [zs [conv KE]] := tokens_converge.
+rewrite KE in vert; have [i [k [ii <- _]]] := every_vertex_is_taken spdA a0 alpha_a injZ
+  (fun i => (conv i).1) vert.
+exact: strict_exposure.
+Qed.
+
+(* thm-clustering and thm-leaders-vertices, whole. *)
 Theorem clustering (i0 : 'I_n) : injective Z -> exists zs : 'I_n -> 'rV[R]_d,
   [/\ (* there is a leader, *) exists i, leader A alpha Z i,
       (* every token converges to a point of S(K), and K is the polytope of these limits, *)
       (forall i, converges (fun k => z k i) (zs i) /\ S (zs i)) /\ K = hull zs,
-      (* every leader stands at a vertex of K from its birth on, and different leaders at different ones, *)
+      (* every leader stands at a vertex of K from its birth on, and different leaders at different
+         ones, *)
       forall k i, attends A (z k) i = [set i]%SET ->
-        [/\ vertex K (z k i), zs i = z k i & forall j, leader A alpha Z j -> zs j = zs i -> j = i] &
-      (* and at every vertex of K stands a leader. *)
-      forall v, vertex K v -> exists i k, attends A (z k) i = [set i]%SET /\ z k i = v].
+        [/\ vertex K (z k i), zs i = z k i & forall j, leader A alpha Z j -> zs j = zs i -> j = i],
+      (* at every vertex of K stands a leader, *)
+      forall v, vertex K v -> exists i k, attends A (z k) i = [set i]%SET /\ z k i = v &
+      (* and S(K) is finite, in the boundary of K, and its points are projections of the origin onto
+         faces. *)
+      exists L : seq 'rV[R]_d, forall s, S s -> [/\ s \in L, forall t, 1 < t -> ~ K (t *: s) &
+        forall x, K x -> score A s x = score A s s -> score A s (x - s) = 0 /\
+          score A s s <= score A x x]].
 Proof.
 move=> injZ; have [zs [conv KE]] := tokens_converge; exists zs.
 have cvg i := (conv i).1.
@@ -346,8 +390,12 @@ split=> //; first exact: leader_at_layer_0.
   move=> j [l jj] eq; apply: (run_injective spdA alpha0 (k := (k + l)%N) injZ).
   have [zi _] := leaders_frozen alpha0 ii l; have [zj _] := leaders_frozen alpha0 jj k.
   by rewrite zi [in LHS]addnC zj -(stands _ _ ii) -(stands _ _ jj).
-move=> v; rewrite KE => /(every_vertex_is_taken spdA a0 alpha_a injZ cvg) [i [k [ii zi _]]].
-by exists i, k.
+- move=> v; rewrite KE => /(every_vertex_is_taken spdA a0 alpha_a injZ cvg) [i [k [ii zi _]]].
+  by exists i, k.
+have [pt ptP] := points_by_faces KE; exists (map pt (enum {: {set 'I_n}})) => s Ss.
+split; first by rewrite (ptP _ s Ss erefl) map_f // mem_enum.
+  by move=> t; rewrite KE in Ss *; exact: (on_the_boundary spdA Ss).
+by move=> x; rewrite KE in Ss *; exact: (projection_of_origin spdA Ss).
 Qed.
 
 End Convergence.

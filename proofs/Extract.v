@@ -1,4 +1,5 @@
-(* The checker over the rationals as an OCaml program. Coq's whole numbers become those of the library Zarith. *)
+(* The checker over the rationals as an OCaml program. Coq's whole numbers become those of the
+   library Zarith. *)
 From Coq Require Import ZArith ExtrOcamlBasic ExtrOcamlZBigInt.
 From Hardmax Require Import Checker Rationals.
 

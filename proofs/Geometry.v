@@ -80,7 +80,8 @@ Section Means.
 Variables (R : realFieldType) (n d : nat).
 Implicit Types (x y : 'rV[R]_d) (Z : 'I_n -> 'rV[R]_d) (j l : 'I_n) (C : {set 'I_n}).
 
-Fact mean_key : unit. Proof. by []. Qed. (* locked: a mean is not to be taken for the product that defines it *)
+Fact mean_key : unit. Proof. by []. Qed.
+  (* locked: a mean is not to be taken for the product that defines it *)
 Definition mean C Z : 'rV[R]_d := locked_with mean_key (#|C|%:R^-1 *: \sum_(j in C) Z j).
 Lemma meanE C Z : mean C Z = #|C|%:R^-1 *: \sum_(j in C) Z j. Proof. by rewrite /mean unlock. Qed.
 
@@ -90,13 +91,15 @@ Proof. by move=> jC; rewrite pnatr_eq0 -lt0n; apply/card_gt0P; exists j. Qed.
 Lemma score_meanr A x C Z : score A x (mean C Z) = #|C|%:R^-1 * \sum_(j in C) score A x (Z j).
 Proof. by rewrite meanE scoreZr score_sumr. Qed.
 
-Lemma score_mean_le A x C Z b j0 : j0 \in C -> (forall j, j \in C -> score A x (Z j) <= b) -> score A x (mean C Z) <= b.
+Lemma score_mean_le A x C Z b j0 : j0 \in C -> (forall j, j \in C -> score A x (Z j) <= b) ->
+  score A x (mean C Z) <= b.
 Proof.
 move=> j0C le; rewrite score_meanr mulrC ler_pdivr_mulr ?lt0r ?(card_neq0 j0C) ?ler0n //.
 by apply: le_trans (ler_sum _ le) _; rewrite sumr_const mulr_natr.
 Qed.
 
-Lemma score_mean_eq A x C Z b j0 : j0 \in C -> (forall j, j \in C -> score A x (Z j) = b) -> score A x (mean C Z) = b.
+Lemma score_mean_eq A x C Z b j0 : j0 \in C -> (forall j, j \in C -> score A x (Z j) = b) ->
+  score A x (mean C Z) = b.
 Proof.
 move=> j0C eq; rewrite score_meanr (eq_bigr _ eq) sumr_const -[b *+ _]mulr_natr mulrCA.
 by rewrite mulVf ?mulr1 ?(card_neq0 j0C).
@@ -134,7 +137,8 @@ move=> YZ [w [w0 w1 ->]].
 have [u uP] := fin_all_exists YZ.
 exists (fun j => \sum_i w i * u i j); split=> [j||].
 - by apply: sumr_ge0 => i _; apply: mulr_ge0; [exact: w0 | case: (uP i)].
-- by rewrite exchange_big -[RHS]w1; apply: eq_bigr => i _; rewrite -mulr_sumr; case: (uP i) => _ -> _; rewrite mulr1.
+- by rewrite exchange_big -[RHS]w1; apply: eq_bigr => i _; rewrite -mulr_sumr;
+  case: (uP i) => _ -> _; rewrite mulr1.
 under [RHS]eq_bigr do rewrite scaler_suml.
 rewrite exchange_big; apply: eq_bigr => i _.
 by case: (uP i) => _ _ ->; rewrite scaler_sumr; apply: eq_bigr => j _; rewrite scalerA.
@@ -150,7 +154,8 @@ rewrite meanE scaler_sumr big_mkcond /=; apply: eq_bigr => j _.
 by case: ifP; rewrite ?mul1r ?mul0r ?scale0r.
 Qed.
 
-Lemma hull_convex Z x y (t : R) : 0 <= t <= 1 -> hull Z x -> hull Z y -> hull Z (t *: x + (1 - t) *: y).
+Lemma hull_convex Z x y (t : R) : 0 <= t <= 1 -> hull Z x -> hull Z y ->
+  hull Z (t *: x + (1 - t) *: y).
 Proof.
 case/andP=> t0 t1 [u [u0 u1 ->]] [w [w0 w1 ->]].
 exists (fun j => t * u j + (1 - t) * w j); split=> [j||].
@@ -173,17 +178,20 @@ Section Followed.
 Variables (R : realFieldType) (n d : nat) (A : 'M[R]_d) (spdA : spd A).
 Implicit Types (Z : 'I_n -> 'rV[R]_d) (i j l : 'I_n).
 
-Lemma attendsP Z i j : reflect (forall l, score A (Z i) (Z l) <= score A (Z i) (Z j)) (j \in attends A Z i).
+Lemma attendsP Z i j : reflect (forall l, score A (Z i) (Z l) <= score A (Z i) (Z j))
+  (j \in attends A Z i).
 Proof. by rewrite inE; exact: forallP. Qed.
 
 Lemma attends_nonempty Z i : exists j, j \in attends A Z i.
 Proof.
-have [j _ jmax] := Order.TotalTheory.arg_maxP (P := xpredT) (fun l => score A (Z i) (Z l)) (i0 := i) isT.
+have [j _ jmax] := Order.TotalTheory.arg_maxP (P := xpredT) (fun l => score A (Z i) (Z l))
+  (i0 := i) isT.
 by exists j; apply/attendsP => l; exact: jmax.
 Qed.
 
 (* All that are followed have the same score; so has their mean. *)
-Lemma attends_score Z i j l : j \in attends A Z i -> l \in attends A Z i -> score A (Z i) (Z j) = score A (Z i) (Z l).
+Lemma attends_score Z i j l : j \in attends A Z i -> l \in attends A Z i ->
+  score A (Z i) (Z j) = score A (Z i) (Z l).
 Proof. by move=> /attendsP ij /attendsP il; apply/eqP; rewrite eq_le ij il. Qed.
 
 Lemma score_attends Z i l : score A (Z i) (Z l) <= score A (Z i) (mean (attends A Z i) Z).
@@ -192,11 +200,13 @@ have [j ij] := attends_nonempty Z i.
 by rewrite (score_mean_eq ij (fun l il => attends_score il ij)); move/attendsP: ij.
 Qed.
 
-Lemma attends_mean Z i j : j \in attends A Z i -> score A (Z i) (Z j) = score A (Z i) (mean (attends A Z i) Z).
+Lemma attends_mean Z i j : j \in attends A Z i ->
+  score A (Z i) (Z j) = score A (Z i) (mean (attends A Z i) Z).
 Proof. by move=> ij; rewrite (score_mean_eq ij (fun l il => attends_score il ij)). Qed.
 
 (* Who is not followed scores less. *)
-Lemma not_attends Z i l : l \notin attends A Z i -> score A (Z i) (Z l) < score A (Z i) (mean (attends A Z i) Z).
+Lemma not_attends Z i l : l \notin attends A Z i ->
+  score A (Z i) (Z l) < score A (Z i) (mean (attends A Z i) Z).
 Proof.
 move=> il; rewrite lt_neqAle score_attends andbT; apply: contra il => /eqP eq.
 by apply/attendsP => j; rewrite eq score_attends.
@@ -217,7 +227,8 @@ Theorem followed_is_longer Z i j :
   j \in attends A Z i -> Z j != Z i -> score A (Z i) (Z i) < score A (Z j) (Z j).
 Proof. by move=> /half_space ahead ji; exact: ahead_is_longer. Qed.
 
-(* ... so a walk along the arrows never comes back: on a path that ends where it began, all tokens are equal. *)
+(* ... so a walk along the arrows never comes back: on a path that ends where it began, all tokens
+   are equal. *)
 Theorem no_cycles Z i (p : seq 'I_n) :
   path (fun j l => l \in attends A Z j) i p -> Z (last i p) = Z i -> forall j, j \in p -> Z j = Z i.
 Proof.
@@ -227,7 +238,8 @@ have longer j (q : seq 'I_n) : path (fun j l => l \in attends A Z j) j q ->
   by case: (eqVneq (Z l) (Z j)) => [->//|/(followed_is_longer jl)/ltW].
 elim: p i => //= l p IH i /andP [il lp] back j; rewrite inE.
 have li : Z l = Z i.
-  apply/eqP; apply: contraT => /(followed_is_longer il); rewrite ltNge -back => /negP; case; exact: longer.
+  apply/eqP; apply: contraT => /(followed_is_longer il); rewrite ltNge -back => /negP; case;
+    exact: longer.
 by case/orP => [/eqP ->|jp] //; rewrite -li (IH l) // back li.
 Qed.
 
@@ -239,15 +251,25 @@ move=> longest j ij; apply/eqP; apply: contraT => /(followed_is_longer ij).
 by rewrite ltNge longest.
 Qed.
 
-(* lem-never-empty: of distinct tokens, the longest follows itself alone; so there is a leader at layer 0. *)
+(* lem-never-empty: of distinct tokens, the longest follows itself alone; so there is a leader at
+   layer 0. *)
 Theorem leader_at_layer_0 alpha Z (i0 : 'I_n) : injective Z -> exists i, leader A alpha Z i.
 Proof.
 move=> injZ.
-have [i _ imax] := Order.TotalTheory.arg_maxP (P := xpredT) (fun l => score A (Z l) (Z l)) (i0 := i0) isT.
-exists i, 0%N; have only j : j \in attends A Z i -> j = i by move/(longest_leads (fun l => imax l isT))/injZ.
-apply/eqP; rewrite eqEsubset; apply/andP; split; apply/subsetP => j; first by move/only; rewrite inE => ->.
+have [i _ imax] := Order.TotalTheory.arg_maxP (P := xpredT) (fun l => score A (Z l) (Z l))
+  (i0 := i0) isT.
+exists i, 0%N; have only j : j \in attends A Z i -> j = i
+  by move/(longest_leads (fun l => imax l isT))/injZ.
+apply/eqP; rewrite eqEsubset; apply/andP; split; apply/subsetP => j; first by move/only;
+  rewrite inE => ->.
 by rewrite inE => /eqP ->; have [l il] := attends_nonempty Z i; rewrite -{1}(only l il).
 Qed.
+
+(* ... and where tokens may be equal, the first of the longest leads. *)
+Theorem first_of_the_longest_leads alpha Z i :
+  (forall j, score A (Z j) (Z j) <= score A (Z i) (Z i)) -> (forall j, Z j = Z i -> (i <= j)%N) ->
+  leads_at A alpha Z 0 i.
+Proof. by move=> longest first; split=> //; exact: longest_leads. Qed.
 
 (* One layer as a convex combination, z + gamma (m - z). *)
 Lemma stepE a Z i : 0 < a ->
@@ -268,7 +290,8 @@ Implicit Types (Z W : 'I_n -> 'rV[R]_d) (i j : 'I_n).
 
 (* The model without its normalisation. *)
 Definition bare_step a W i := W i + (a / #|attends A W i|%:R) *: \sum_(j in attends A W i) W j.
-Fixpoint bare_run (alpha : nat -> R) W k := if k is k'.+1 then bare_step (alpha k') (bare_run alpha W k') else W.
+Fixpoint bare_run (alpha : nat -> R) W k :=
+  if k is k'.+1 then bare_step (alpha k') (bare_run alpha W k') else W.
 
 Lemma attends_scale c Z W i : 0 < c -> (forall j, W j = c *: Z j) -> attends A W i = attends A Z i.
 Proof.
@@ -276,7 +299,8 @@ move=> c0 WZ; apply/setP => j; rewrite !inE; apply: eq_forallb => l.
 by rewrite !WZ !score_lin !ler_pmul2l.
 Qed.
 
-(* lem-normalisation: it is a change of scale, W^k = (1+alpha)^k Z^k; the attention sets are the same. *)
+(* lem-normalisation: it is a change of scale, W^k = (1+alpha)^k Z^k; the attention sets are the
+   same. *)
 Theorem normalisation alpha Z k i : (forall k, 0 < alpha k) ->
   bare_run alpha Z k i = \prod_(l < k) (1 + alpha l) *: run A alpha Z k i /\
   attends A (bare_run alpha Z k) i = attends A (run A alpha Z k) i.
@@ -302,7 +326,8 @@ move=> AT Y; have same W V j : (forall l, W l = V l *m T^T) -> attends 1%:M W j 
     by rewrite !scoreE trmx1 mulmx1 AT !trmx_mul !trmxK !mulmxA.
   by move=> WV; apply/setP => l; rewrite !inE; apply: eq_forallb => l'; rewrite !WV !eq.
 suff eq : forall j, run 1%:M alpha Y k j = run A alpha Z k j *m T^T by split=> //; exact: same.
-elim: k => [//|k IH] j /=; rewrite /step (same _ _ _ IH) IH -scalemxAl mulmxDl -scalemxAl mulmx_suml.
+elim: k => [//|k IH] j /=; rewrite /step (same _ _ _ IH) IH -scalemxAl mulmxDl
+  -scalemxAl mulmx_suml.
 by congr (_ *: (_ + _ *: _)); apply: eq_bigr => l _; exact: IH.
 Qed.
 

@@ -61,8 +61,9 @@ Qed.
 Lemma longer Z i : score A (Z i) (Z i) <= score A (step A a Z i) (step A a Z i).
 Proof. by apply: le_trans (energy Z i); rewrite ler_addl score_ge0. Qed.
 
-(* prop-frank-wolfe: the mean of those that are followed is the best point of the hull in the direction A z, which is the
-   gradient of J(z) = <A z, z> / 2; a layer goes a part of the way to it, and never decreases J. *)
+(* prop-frank-wolfe: the mean of those that are followed is the best point of the hull in the
+   direction A z, which is the gradient of J(z) = <A z, z> / 2; a layer goes a part of the way to
+   it, and never decreases J. *)
 Theorem frank_wolfe Z i :
   [/\ hull Z (m Z i), forall x, hull Z x -> score A (Z i) x <= score A (Z i) (m Z i),
       step A a Z i = Z i + (1 - r) *: (m Z i - Z i) &
@@ -96,7 +97,8 @@ Qed.
 
 Lemma step_injective Z : injective Z -> injective (step A a Z).
 Proof.
-move=> injZ i j eq; apply: injZ; apply/eqP; rewrite -subr_eq0 -(score_eq0 spdA) eq_le score_ge0 // andbT.
+move=> injZ i j eq; apply: injZ; apply/eqP;
+  rewrite -subr_eq0 -(score_eq0 spdA) eq_le score_ge0 // andbT.
 have /= := no_collisions Z i j; rewrite eq subrr score0l.
 by rewrite pmulr_rle0 // exprn_gt0 // rate_gt0.
 Qed.
@@ -109,11 +111,16 @@ Variables (alpha : nat -> R) (alpha0 : forall k, 0 < alpha k) (Z : 'I_n -> 'rV[R
 Implicit Types (i j l : 'I_n) (k t : nat).
 Local Notation z k := (run A alpha Z k).
 
-Lemma run_injective k : injective Z -> injective (z k).
+(* lem-no-collisions, at all layers: distinct tokens stay distinct for ever. *)
+Theorem run_injective k : injective Z -> injective (z k).
 Proof. by move=> injZ; elim: k => //= k; exact: step_injective. Qed.
 
 Lemma run_neq0 k i : Z i != 0 -> z k i != 0.
 Proof. by move=> Zi; elim: k => //= k; exact: step_neq0. Qed.
+
+(* lem-energy, at all layers: lengths never decrease, so a nonzero token stays away from 0. *)
+Theorem lengths_grow k t i : score A (z k i) (z k i) <= score A (z (k + t) i) (z (k + t) i).
+Proof. by elim: t => [|t]; rewrite ?addn0 // addnS => /le_trans; apply; exact: longer. Qed.
 
 Lemma run_hull k t x : hull (z (k + t)) x -> hull (z k) x.
 Proof. by elim: t x => [|t IH] x; rewrite ?addn0 // addnS => /(hulls_decrease (alpha0 _)) /IH. Qed.
@@ -127,7 +134,7 @@ have half j : score A (z k i) (Z j) <= (score A (z k i) (z k i) + b) / 2%:R.
 by have := hull_score_le half zZ; rewrite ler_pdivl_mulr ?ltr0n // mulr_natr mulr2n ler_add2l.
 Qed.
 
-(* lem-energy, summed up: the squares of all steps together are bounded. *)
+(* ... the squares of all steps together are bounded. *)
 Theorem energy_sum b k i : (forall j, score A (Z j) (Z j) <= b) ->
   \sum_(l < k) score A (z l.+1 i - z l i) (z l.+1 i - z l i) <= b - score A (Z i) (Z i).
 Proof.
@@ -135,6 +142,18 @@ move=> Zb; rewrite ler_subr_addr; apply: le_trans (run_bounded k i Zb).
 elim: k => [|k IH]; first by rewrite big_ord0 add0r.
 rewrite big_ord_recr /= addrAC; apply: le_trans (energy spdA (alpha0 k) (z k) i).
 by rewrite ler_add2r.
+Qed.
+
+(* ... so among the first T steps there is a short one: its square is at most the T-th part of
+   that. *)
+Theorem one_short_step b T i : (forall j, score A (Z j) (Z j) <= b) -> (0 < T)%N ->
+  exists k : 'I_T, T%:R * score A (z k.+1 i - z k i) (z k.+1 i - z k i) <= b.
+Proof.
+move=> Zb T0; pose s (k : 'I_T) := score A (z k.+1 i - z k i) (z k.+1 i - z k i).
+have [k _ kmin] := Order.TotalTheory.arg_minP (P := xpredT) s (i0 := Ordinal T0) isT.
+exists k; rewrite mulrC mulr_natr -[X in _ *+ X]card_ord -sumr_const.
+apply: (@le_trans _ _ (b - score A (Z i) (Z i))); last by rewrite ler_subl_addr ler_addl score_ge0.
+by apply: le_trans (energy_sum T i Zb); apply: ler_sum => l _; exact: kmin.
 Qed.
 
 End Run.

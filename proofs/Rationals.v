@@ -11,7 +11,8 @@ Local Open Scope ring_scope.
 Definition rationals : numbers := @Numbers Q (0 # 1)%Q (1 # 1)%Q
   (fun x y => Qred (Qplus x y)) (fun x y => Qred (Qmult x y)) (fun x => Qred (Qinv x)) Qle_bool.
 
-Definition check_rational : nat -> nat -> seq (seq Q) -> seq Q -> seq (seq Q) -> certificate Q -> bool :=
+Definition check_rational : nat -> nat -> seq (seq Q) -> seq Q -> seq (seq Q) ->
+  certificate Q -> bool :=
   @check rationals.
 
 Section Embedding.
@@ -45,9 +46,11 @@ Proof.
 split=> [||x y|x y|x|x y].
 - by rewrite /of_Q mul0r.
 - by rewrite /of_Q divr1.
-- by rewrite [LHS]of_Q_red /of_Q /= -[Zpos (_ * _)]/(Zpos _ * Zpos _)%Z of_ZD !of_ZM addf_div ?of_pos_neq0.
+- by rewrite [LHS]of_Q_red /of_Q /= -[Zpos (_ * _)]/(Zpos _ * Zpos _)%Z of_ZD !of_ZM
+  addf_div ?of_pos_neq0.
 - by rewrite [LHS]of_Q_red /of_Q /= -[Zpos (_ * _)]/(Zpos _ * Zpos _)%Z !of_ZM mulf_div.
-- rewrite [LHS]of_Q_red /of_Q /Qinv invf_div; case: (Qnum x) => [|p|p] /=; rewrite ?mul0r ?invr0 ?mulr0 //.
+- rewrite [LHS]of_Q_red /of_Q /Qinv invf_div; case: (Qnum x) => [|p|p] /=;
+  rewrite ?mul0r ?invr0 ?mulr0 //.
   rewrite -[Zneg p]/(-1 * Zpos p)%Z -[Zneg (Qden x)]/(-1 * Zpos (Qden x))%Z !of_ZM.
   by rewrite invfM mulrA [_ * (of_Z (-1))^-1]mulrC /of_Z /= invrN1.
 rewrite /of_Q ler_pdivr_mulr ?of_pos_gt0 // mulrAC ler_pdivl_mulr ?of_pos_gt0 //.

@@ -1,4 +1,5 @@
-(* Chapter 1, why tokens settle at corners: near a corner one sees it ahead, and all the others behind. *)
+(* Chapter 1, why tokens settle at corners: near a corner one sees it ahead, and all the others
+   behind. *)
 From mathcomp Require Import all_ssreflect all_algebra ring.
 From Hardmax Require Import Model Geometry.
 Set Implicit Arguments.
@@ -8,7 +9,8 @@ Import Order.Theory GRing.Theory Num.Theory.
 Local Open Scope ring_scope.
 
 Section Separation.
-Variables (R : rcfType) (d : nat) (A : 'M[R]_d) (spdA : spd A). (* an ordered field with square roots *)
+Variables (R : rcfType) (d : nat) (A : 'M[R]_d) (spdA : spd A).
+  (* an ordered field with square roots *)
 Implicit Types (x y s h : 'rV[R]_d).
 
 (* The length |x| that belongs to A. *)
@@ -35,16 +37,21 @@ Proof.
 move=> w0; elim: r => [|i r IH]; first by rewrite !big_nil /len score0l sqrtr0.
 rewrite !big_cons; set y := \sum_(j <- r) _ in IH *; apply: le_trans (ler_add (lexx _) IH).
 have b0 : 0 <= w i * len (f i) + len y by rewrite addr_ge0 ?mulr_ge0 ?len_ge0.
-rewrite -(ler_pexpn2r (n := 2)) ?nnegrE ?len_ge0 // !expr2 len2 length_sum // !(scoreZr, scoreZl) -!len2.
+rewrite -(ler_pexpn2r (n := 2)) ?nnegrE ?len_ge0 // !expr2 len2 length_sum //
+  !(scoreZr, scoreZl) -!len2.
 rewrite [X in _ <= X](_ : _ =
-  w i * (w i * (len (f i) * len (f i))) + 2%:R * (w i * (len (f i) * len y)) + len y * len y); last by ring.
+  w i * (w i * (len (f i) * len (f i))) + 2%:R * (w i * (len (f i) * len y)) + len y * len y);
+    last by ring.
 by rewrite ler_add2r ler_add2l ler_wpmul2l ?ler0n // ler_wpmul2l // cauchy_schwarz.
 Qed.
 
-(* lem-separation: with delta at most the book's, for any points W farther back than s in its direction. *)
+(* lem-separation: with delta at most the book's, for any points W farther back than s in its
+   direction. *)
 Theorem separation m (W : 'I_m -> 'rV[R]_d) s delta (w : 'I_m -> R) :
-  (forall j, delta <= score A s (s - W j) / (len (s - W j) + len s)) -> (forall j, score A s (W j) < score A s s) ->
-  (* every x in the hull of s and the points W that is nearer to s than delta has the W behind it, and s ahead. *)
+  (forall j, delta <= score A s (s - W j) / (len (s - W j) + len s)) ->
+    (forall j, score A s (W j) < score A s s) ->
+  (* every x in the hull of s and the points W that is nearer to s than delta has the W behind it,
+     and s ahead. *)
   (forall j, 0 <= w j) -> \sum_j w j <= 1 -> let x := (1 - \sum_j w j) *: s + \sum_j w j *: W j in
   0 < len (x - s) < delta ->
   (forall j, score A x (W j - x) < 0) /\ 0 < score A x (s - x).
@@ -71,7 +78,8 @@ have -> : score A (s + h) (s - (s + h)) = score A s (- h) - len h * len h.
   by rewrite len2 !score_lin; ring.
 rewrite subr_gt0; apply: (@lt_le_trans _ _ (delta * len h)); first by rewrite ltr_pmul2r.
 have -> : score A s (- h) = \sum_j w j * score A s (s - W j).
-  rewrite scoreNr hE score_sumr -sumrN; apply: eq_bigr => j _; by rewrite scoreZr -mulrN -scoreNr opprB.
+  rewrite scoreNr hE score_sumr -sumrN; apply: eq_bigr => j _;
+    by rewrite scoreZr -mulrN -scoreNr opprB.
 have d0 : 0 <= delta by rewrite ltW // (lt_trans h0).
 apply: (@le_trans _ _ (delta * \sum_j w j * len (s - W j))).
   rewrite ler_wpmul2l // hE; apply: le_trans (len_combination _ _ w0) _.

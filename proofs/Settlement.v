@@ -1,9 +1,11 @@
-(* Chapter 2, settlement: a finite check decides for ever, in closed form. This is what makes a certificate sound.
+(* Chapter 2, settlement: a finite check decides for ever, in closed form. This is what makes a
+   certificate sound.
 
-   The book's lemma settles a token that follows one other, C_i = {v} and C_v = {v}. The version here allows exact
-   ties: a set S of tokens has settled, token i on the point g i, if they follow each other alone, if g i is the mean of
-   what i follows, now (Z) and in the end (g), and if nobody lies farther in the direction of g i than g i itself. That
-   all ties stay ties need not be asked for: a mean of numbers is their upper bound only if all of them are. *)
+   The book's lemma settles a token that follows one other, C_i = {v} and C_v = {v}. The version
+   here allows exact ties: a set S of tokens has settled, token i on the point g i, if they follow
+   each other alone, if g i is the mean of what i follows, now (Z) and in the end (g), and if nobody
+   lies farther in the direction of g i than g i itself. That all ties stay ties need not be asked
+   for: a mean of numbers is their upper bound only if all of them are. *)
 From mathcomp Require Import all_ssreflect all_algebra ring.
 From Hardmax Require Import Model Geometry Layers.
 Set Implicit Arguments.
@@ -34,7 +36,8 @@ Local Notation r := (1 + a)^-1.
 
 Lemma settled_step Z S g : settled Z S g ->
   settled (step A a Z) S g /\
-  forall i, i \in S -> attends A (step A a Z) i = attends A Z i /\ step A a Z i = r *: Z i + (1 - r) *: g i.
+  forall i, i \in S ->
+    attends A (step A a Z) i = attends A Z i /\ step A a Z i = r *: Z i + (1 - r) *: g i.
 Proof.
 move=> st; have := stepE A Z _ a0; move: (step A a Z) => Z' new.
 have pos : 0 < r /\ 0 < 1 - r by rewrite rate_gt0 ?pull_gt0.
@@ -45,11 +48,13 @@ have same i : i \in S -> attends A Z' i = attends A Z i.
   move=> iS; have [sub now end_ le] := st i iS; set C := attends A Z i in sub now end_ *.
   set b := score A (Z' i) (g i).
   have old l : score A (Z' i) (Z l) <= b ?= iff (l \in C).
-    have /andP [le1 le2] : (score A (Z i) (Z l) <= score A (Z i) (g i)) && (score A (g i) (Z l) <= score A (g i) (g i)).
+    have /andP [le1 le2] : (score A (Z i) (Z l) <= score A (Z i) (g i)) &&
+      (score A (g i) (Z l) <= score A (g i) (g i)).
       by rewrite le -now score_attends.
     rewrite /b Z'E // !score_lin; split; first by rewrite ler_add ?ler_pmul2l //; case: pos.
     case: (boolP (l \in C)) => lC.
-      have -> : score A (g i) (Z l) = score A (g i) (g i) by apply: (mean_at_most (C := C)) => //; rewrite now.
+      have -> : score A (g i) (Z l) = score A (g i) (g i).
+        by apply: (mean_at_most (C := C)) => //; rewrite now.
       by rewrite (attends_mean lC) now eqxx.
     apply/negbTE; rewrite lt_eqF // ltr_le_add ?ler_pmul2l //; try by case: pos.
     by rewrite ltr_pmul2l -?now ?not_attends //; case: pos.
@@ -82,17 +87,19 @@ Qed.
 End Settlement.
 
 Section ForEver.
-Variables (R : realFieldType) (n d : nat) (A : 'M[R]_d) (alpha : nat -> R) (alpha0 : forall k, 0 < alpha k).
+Variables (R : realFieldType) (n d : nat) (A : 'M[R]_d) (alpha : nat -> R)
+  (alpha0 : forall k, 0 < alpha k).
 Implicit Types (Z g : 'I_n -> 'rV[R]_d) (i j v : 'I_n) (k l t : nat) (S C : {set 'I_n}).
 
 Lemma run_add Z k t : run A alpha Z (k + t) = run A (fun l => alpha (k + l)%N) (run A alpha Z k) t.
 Proof. by elim: t => [|t IH]; rewrite ?addn0 // addnS /= IH. Qed.
 
-(* lem-settlement, with exact ties: what has settled at layer k stays so, with the same attention sets; and each later
-   layer is known in closed form. *)
+(* lem-settled-ties, for all of S at once: what has settled at layer k stays so, with the same
+   attention sets; and each later layer is known in closed form. *)
 Theorem settlement Z S g k : settled A (run A alpha Z k) S g -> forall t i, i \in S ->
   attends A (run A alpha Z (k + t)) i = attends A (run A alpha Z k) i /\
-  run A alpha Z (k + t) i = g i + \prod_(l < t) (1 + alpha (k + l)%N)^-1 *: (run A alpha Z k i - g i).
+  run A alpha Z (k + t) i =
+    g i + \prod_(l < t) (1 + alpha (k + l)%N)^-1 *: (run A alpha Z k i - g i).
 Proof.
 move=> st t i iS; rewrite run_add; set Y := run A alpha Z k in st *; pose beta l := alpha (k + l)%N.
 suff [_ /(_ i iS)] : settled A (run A beta Y t) S g /\ forall i, i \in S ->
@@ -105,18 +112,20 @@ rewrite zt big_ord_recr /= -/(beta t) scalerDr scalerA [X in _ + X *: _]mulrC ad
 by rewrite addrC [_^-1 + _]addrC subrK scale1r addrC.
 Qed.
 
-(* lem-settlement, as in the book: C_i = {v} and C_v = {v}. *)
+(* lem-settlement: C_i = {v} and C_v = {v}. *)
 Theorem settlement_on_a_leader Z k i v :
   attends A (run A alpha Z k) i = [set v] -> attends A (run A alpha Z k) v = [set v] -> forall t,
   [/\ attends A (run A alpha Z (k + t)) i = [set v], attends A (run A alpha Z (k + t)) v = [set v] &
       run A alpha Z (k + t) i =
-        run A alpha Z k v + \prod_(l < t) (1 + alpha (k + l)%N)^-1 *: (run A alpha Z k i - run A alpha Z k v)].
+        run A alpha Z k v +
+          \prod_(l < t) (1 + alpha (k + l)%N)^-1 *: (run A alpha Z k i - run A alpha Z k v)].
 Proof.
 move=> iv vv t; set Y := run A alpha Z k.
 have st : settled A Y [set i; v] (fun=> Y v).
   have vmax j : score A (Y v) (Y j) <= score A (Y v) (Y v).
     by have /attendsP : v \in attends A Y v by rewrite /Y vv set11.
-  by move=> j /set2P [] ->; rewrite /Y ?iv ?vv -/Y; split=> //; rewrite ?mean1 // sub1set !inE eqxx orbT.
+  by move=> j /set2P [] ->; rewrite /Y ?iv ?vv -/Y; split=> //;
+    rewrite ?mean1 // sub1set !inE eqxx orbT.
 have [iat ->] := settlement st t (set21 i v); have [vat _] := settlement st t (set22 i v).
 by rewrite iat vat.
 Qed.
@@ -146,7 +155,8 @@ have grow t : 1 + t%:R * a <= \prod_(l < t) (1 + beta l).
     by rewrite ler_addl !mulr_ge0 ?ler0n // ltW.
   by apply: ler_pmul => //; rewrite ?ler_add2l // addr_ge0 ?mulr_ge0 ?ler0n ?ler01 ?(ltW a0).
 have x0 : 0 < (e * a)^-1 by rewrite invr_gt0 mulr_gt0.
-exists (Num.bound (e * a)^-1) => t Nt; rewrite prodfV -[e]invrK ltf_pinv ?posrE ?invr_gt0 ?prodr_gt0 //.
+exists (Num.bound (e * a)^-1) => t Nt;
+  rewrite prodfV -[e]invrK ltf_pinv ?posrE ?invr_gt0 ?prodr_gt0 //.
 apply: lt_le_trans (grow t); apply: (@lt_le_trans _ _ (t%:R * a)); last by rewrite ler_addr ler01.
 rewrite -ltr_pdivr_mulr // -invfM; by apply: lt_le_trans (archi_boundP (ltW x0)) _; rewrite ler_nat.
 Qed.
