@@ -38,12 +38,36 @@ The definitions, whole. The program that is proved correct at the end, `proofs/C
 
 
 DEFINITIONS = {  # what the statements say beyond Model.v
-    "Geometry.v": ["bare_step", "bare_run"],
+    "Geometry.v": ["mean", "bare_step", "bare_run"],
     "Settlement.v": ["settled"],
     "Leaders.v": ["face"],
     "Separation.v": ["len"],
-    "Soundness.v": ["faithful", "rows", "holds"],
-    "Rationals.v": ["rationals", "check_rational"],
+    "Exact.v": [
+        *(
+            "block",
+            "relu",
+            "feed_forward",
+            "hears",
+            "self_attention",
+            "apply_block",
+            "transform",
+            "parameters",
+        ),
+        *(
+            "at0",
+            "at1",
+            "axis",
+            "place",
+            "greatest",
+            "nearest",
+            "neuron",
+            "of_neurons",
+            "separating",
+        ),
+        *("separators", "last_place", "differ", "separates"),
+    ],
+    "Soundness.v": ["faithful", "row", "rows", "matrix", "rates", "holds"],
+    "Rationals.v": ["rationals", "check_rational", "of_Z", "of_Q"],
 }
 
 
@@ -56,22 +80,23 @@ def files():
 
 
 def theorems():
-    """{name: (file, label, comment)}. The comment before a theorem begins with its label in the book, or goes on with ..."""
-    found, label = {}, None
+    """{name: (file, labels, comment)}. The comment before a theorem begins with its label in the book, or with two, or
+    goes on with ..."""
+    found, labels, one = {}, None, r"((?:lem|thm|prop)-[\w-]+)"
     for file in files():
         text = (PROOFS / file).read_text()
         for comment, name in re.findall(
             r"(?:\(\*((?:(?!\*\)).)*)\*\)\n)?Theorem (\w+)", text, re.S
         ):
             comment = " ".join(comment.split())
-            named = re.match(r"((?:lem|thm|prop)-[\w-]+)[:.,]? ?", comment)
+            named = re.match(rf"{one}(?: and {one})?[:.,]? ?", comment)
             if named:
-                label = named[1]
+                labels = list(filter(None, named.groups()))
             elif not comment.startswith("... "):
                 sys.exit(
                     f"{file}, {name}: expected a comment that begins with a label of the book, or with ..."
                 )
-            found[name] = file, label, comment[named.end() :] if named else comment
+            found[name] = file, labels, comment[named.end() :] if named else comment
     return found
 
 
@@ -79,17 +104,19 @@ def page():
     """The text of book/formal.md."""
     shown = dict(re.findall(r"^(\w+)\n((?:.+\n)+)", STATEMENTS.read_text(), re.M))
     parts, last = [HEAD], None
-    for name, (file, label, comment) in theorems().items():
+    for name, (file, labels, comment) in theorems().items():
         if file != last:
             parts += [f"## `proofs/{file}`\n"]
             if file in DEFINITIONS:
+                parts += [f"```{{code-block}} coq\n:name: {names_of(file)}\n"]
                 parts += [
-                    "```{code-block} coq",
                     "\n\n".join(map(definition(file), DEFINITIONS[file])),
                     "```\n",
                 ]
         last = file
-        parts += [f"{{prf:ref}}`{label}`. {prose(comment)}\n"]
+        parts += [
+            f"{' and '.join(f'{{prf:ref}}`{label}`' for label in labels)}. {prose(comment)}\n"
+        ]
         parts += [
             f"```{{code-block}} coq\n:name: formal-{name}\n:caption: {name}\n{shown[name].rstrip()}\n```\n"
         ]
@@ -101,6 +128,11 @@ def page():
         "```\n",
     ]
     return "\n".join(parts)
+
+
+def names_of(file):
+    """Where the page shows the definitions of a file."""
+    return f"formal-{Path(file).stem.lower()}"
 
 
 def definition(file):
