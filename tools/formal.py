@@ -132,7 +132,7 @@ def page():
 
 def names_of(file):
     """Where the page shows the definitions of a file."""
-    return f"formal-{Path(file).stem.lower()}"
+    return f"formal-definitions_of_{Path(file).stem.lower()}"
 
 
 def definition(file):
