@@ -185,7 +185,7 @@ def test_this_project(tmp_path):
             tmp_path / folder,
             ignore=shutil.ignore_patterns("__pycache__"),
         )
-    cells = "import json\nfrom hmlib import figures\nstudy = json.load(open('../results/variations.json'))\nfigures.speed(study)"
+    cells = "import json\nfrom hmlib import figures\nstudy = json.load(open('../results/variations.json'))\nfigures.dots(study)"
 
     def digests():
         project = Project(tmp_path)

@@ -8,8 +8,15 @@
 from hmlib.figures.ch1 import architectures, attention_rule, forest
 from hmlib.figures.ch2 import configurations, flow
 from hmlib.figures.ch3 import basins, ends, leaders_by_alpha, polytopes, snapshots
+from hmlib.figures.ch4 import (
+    along_and_across,
+    animation,
+    leader_words,
+    reviews,
+    verdict,
+)
 from hmlib.figures.ch5 import stages, territories, token_moves
-from hmlib.figures.charts import dots, extremes, lines, quartiles
+from hmlib.figures.charts import dots, extremes, lines, quartiles, table
 from hmlib.figures.draw import (
     arrows,
     circles,
@@ -24,14 +31,4 @@ from hmlib.figures.draw import (
     tokens,
     trails,
 )
-from hmlib.figures.rest import (
-    along_and_across,
-    animation,
-    evolution,
-    gallery,
-    leader_words,
-    verdict,
-)
-from hmlib.figures.speed import speed
-from hmlib.figures.style import BLUE, GREEN, INK, ORANGE, RED, SKY, STYLE, canvas, plt
-from hmlib.figures.tables import table
+from hmlib.figures.style import BLUE, GREEN, INK, ORANGE, RED, SKY, STYLE, canvas

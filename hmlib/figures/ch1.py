@@ -4,7 +4,7 @@ import numpy as np
 
 from hmlib import attention, geometry
 from hmlib.figures import draw
-from hmlib.figures.style import COLOURS, INK, ORANGE, SKY, canvas, plt
+from hmlib.figures.style import COLOURS, INK, ORANGE, SKY, canvas
 from hmlib.shapes import Cloud, Matrix
 
 
@@ -37,11 +37,7 @@ def _part(ax, y, part):
         _flow(ax, (-1.02, y), (-0.15, y))
         return y + 0.15
     colour = {"self-attention": ORANGE, "feed-forward": SKY}.get(part, "#BBBBBB")
-    shape = plt.matplotlib.patches.BoxStyle("round", pad=0, rounding_size=0.08)
-    box = plt.matplotlib.patches.FancyBboxPatch(
-        (-0.75, y - 0.25), 1.5, 0.5, shape, fc=colour, ec=INK
-    )
-    ax.add_patch(box)
+    ax.barh(y, 1.5, 0.5, left=-0.75, color=colour, edgecolor=INK)
     ax.text(0, y, part, color="black", **centred)
     return y + 0.25
 

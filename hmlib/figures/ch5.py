@@ -42,8 +42,10 @@ def territories(x, y, classes, given: dict[int, Cloud]):
     with canvas(size=(5, 4.2)) as ax:
         ax.contourf(x, y, classes, [-1, 0.5, 2], colors=[SKY, ORANGE], alpha=0.35)
         ax.contour(x, y, classes, [0.5], colors=[INK], linewidths=0.8)
-        for (k, X), look in zip(given.items(), ((BLUE, "o"), (RED, "s")), strict=True):
-            label = f"given, class {k}"
-            draw.marks(ax, X, look[1], color=look[0], mec=INK, ms=8, label=label)
+        for (k, X), colour, marker in zip(
+            given.items(), (BLUE, RED), "os", strict=True
+        ):
+            look = {"color": colour, "mec": INK, "ms": 8}
+            draw.marks(ax, X, marker, label=f"given, class {k}", **look)
         ax.legend(frameon=False, fontsize=8, loc="upper left", bbox_to_anchor=(1, 1))
         ax.set_aspect("equal")

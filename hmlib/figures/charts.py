@@ -1,8 +1,14 @@
-"""Lines with bands, and rows of dots: whatever is drawn against a number."""
+"""What shows numbers: lines with bands, rows of dots, and tables of a page."""
+
+from collections.abc import Iterable
 
 import numpy as np
 
+from hmlib import inputs
 from hmlib.figures.style import INK, SERIES, canvas, plt
+
+with inputs.extra("book"):
+    from IPython.display import Markdown
 
 
 def lines(
@@ -27,14 +33,7 @@ def lines(
             ax.set_title(title, fontsize=10)
             ax.set(xlabel=xlabel, ylabel=ylabel if ax is axes[0, 0] else "")
             ax.set(**{f"{axis}scale": "log" for axis in log})
-            looks = iter(SERIES)
-            for label, entry in series.items():
-                several = entry if isinstance(entry, list) else [entry]
-                black = "k" in "".join(several[0][2:])
-                look = (INK, "o") if black else next(looks)
-                for line in several:
-                    _line(ax, *line, look=look, label=label)
-                    label = ""
+            _draw(ax, series)
             if ticks is not None:
                 where = ticks if isinstance(ticks, dict) else {t: t for t in ticks}
                 ax.set_xticks([*where], [f"{number:g}" for number in where.values()])
@@ -50,6 +49,17 @@ def lines(
         for ax in shown.values():
             if ax.get_legend_handles_labels()[0]:
                 ax.legend(facecolor="white", edgecolor="none", fontsize=8)
+
+
+def _draw(ax, series):
+    looks = iter(SERIES)
+    for label, entry in series.items():
+        several = entry if isinstance(entry, list) else [entry]
+        black = "k" in "".join(several[0][2:])
+        look = (INK, "o") if black else next(looks)
+        for line in several:
+            _line(ax, *line, look=look, label=label)
+            label = ""
 
 
 def _line(ax, x, values, style="o-", *, look, label):
@@ -71,7 +81,12 @@ def _line(ax, x, values, style="o-", *, look, label):
         ax.fill_between(x, low, high, color=colour, alpha=0.2, lw=0)
     else:
         ax.vlines(x, low, high, color=colour, lw=1)
-    look = {"color": colour, "ms": 5, "lw": 1.1, "mfc": colour if dash else "none"}
+    look = {
+        "color": colour,
+        "ms": 5 if dash else 6,
+        "lw": 1.1,
+        "mfc": colour if dash else "none",
+    }
     style = style.replace("k", "").replace("o", marker)
     ax.plot(x, middle, style, label=label, **look)
 
@@ -125,3 +140,16 @@ def extremes(rows) -> np.ndarray:
     """
     rows = np.asarray(rows, float)
     return np.stack([rows.min(1), rows.mean(1), rows.max(1)], 1)
+
+
+def table(rows: Iterable[Iterable]) -> Markdown:
+    """A table for the page; its first row is its head.
+
+    >>> print(table([["$d$", "leaders"], [2, "4.10"]]).data)
+    | $d$ | leaders |
+    |--|--|
+    | 2 | 4.10 |
+    """
+    rows = [list(row) for row in rows]
+    lines = ["| " + " ".join(f"{cell} |".lstrip() for cell in row) for row in rows]
+    return Markdown("\n".join([lines[0], "|--" * len(rows[0]) + "|", *lines[1:]]))
