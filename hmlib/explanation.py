@@ -35,27 +35,23 @@ class Weights:
     vocabulary: Vocabulary | None = None
 
     def __post_init__(self):
-        zero = np.zeros(0)
-        E = inputs.numbers(self.embedding, "embedding")
-        if E.ndim != 2 or 0 in E.shape:
-            raise ValueError(
-                f"embedding has shape {E.shape}: expected words as rows, (rows, d)."
-            )
-        self.embedding = E = arithmetic.like(E, zero, "embedding")
-        self.alpha = float(inputs.rate(self.alpha, zero))
+        floats = np.zeros(0)
+        self.v = arithmetic.like(inputs.token(self.v, "v"), floats, "v")
+        E = inputs.points(self.embedding, len(self.v), "embedding")
+        self.embedding = arithmetic.like(E, floats, "embedding")
+        self.alpha = float(inputs.rate(self.alpha, floats))
         self.depth = inputs.count(self.depth, "depth", MOST_LAYERS)
-        v = inputs.points(inputs.token(self.v, "v")[None], E.shape[1], "v")
-        self.v = arithmetic.like(v[0], zero, "v")
         self.bias = inputs.number(self.bias, "bias")
-        self.A = inputs.matrix(self.A, E)
+        self.A = inputs.matrix(self.A, self.embedding)
         inputs.choice(self.padding, "padding", PADDING)
-        if self.vocabulary is not None:
-            words = inputs.instance(self.vocabulary, "vocabulary", Vocabulary)
-            if len(words) != len(E):
-                raise ValueError(
-                    f"vocabulary has {len(words)} rows, padding included: expected "
-                    f"{len(E)}, those of the model."
-                )
+        if self.vocabulary is None:
+            return
+        rows = len(inputs.instance(self.vocabulary, "vocabulary", Vocabulary))
+        if rows != len(E):
+            raise ValueError(
+                f"vocabulary has {rows} rows, padding included: expected {len(E)}, "
+                "those of the model."
+            )
 
     @property
     def words(self) -> list[str]:
@@ -90,16 +86,13 @@ class Weights:
         content, beside = path.read_bytes(), path.with_suffix(".json").read_bytes()
         try:
             arrays, about = load(content), json.loads(beside)
-            return cls(
-                arrays["embedding"],
-                arrays["alpha"].item(),
-                about["depth"],
-                arrays["weight"],
-                arrays["bias"].item(),
-                arrays.get("A"),
+            table, v, A = arrays["embedding"], arrays["weight"], arrays.get("A")
+            alpha, bias = arrays["alpha"].item(), arrays["bias"].item()
+            padding, words = (
                 about.get("padding", "mask"),
                 Vocabulary([about["words"][1:]]),
             )
+            return cls(table, alpha, about["depth"], v, bias, A, padding, words)
         except Exception as error:  # of many kinds, all for one reason
             raise ValueError(
                 f"{path}, or the .json beside it, is damaged, or no model: "
@@ -184,10 +177,8 @@ def weights_of(model, vocabulary: Vocabulary | None = None) -> Weights:
     """Those of a HardmaxClassifier, or these, with their vocabulary or another one."""
     if not isinstance(model, Weights):
         if not callable(getattr(model, "weights", None)):
-            raise ValueError(
-                f"model is of type {type(model).__name__}: expected a "
-                "HardmaxClassifier, or its Weights."
-            )
+            kind, what = type(model).__name__, "HardmaxClassifier, or its Weights"
+            raise ValueError(f"model is of type {kind}: expected a {what}.")
         model = model.weights()
     model = model if vocabulary is None else replace(model, vocabulary=vocabulary)
     if model.vocabulary is None:

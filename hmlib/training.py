@@ -70,7 +70,7 @@ def train(
         learned = [p for p in model.parameters() if p.requires_grad]
         start = Start(torch.optim.Adam(learned, rate, fused=True))
     optimiser, rows, best = inputs.instance(start, "start", Start)
-    rows, before, threads = list(rows), weights_of(model), torch.get_num_threads()
+    rows, before, threads = list(rows), state_of(model), torch.get_num_threads()
     try:
         torch.set_num_threads(1)
         for number in range(len(rows), epochs):
@@ -89,7 +89,7 @@ def train(
                 )
             rows.append(row)
             if best_of(rows) == number:
-                best = weights_of(model)
+                best = state_of(model)
             if after is not None:
                 after(model, optimiser, rows)
     except BaseException:
@@ -138,8 +138,8 @@ def best_of(rows):
     return scores.index(max(scores)) if scores else -1
 
 
-def weights_of(model):
-    """A copy of them."""
+def state_of(model):
+    """A copy of its weights, by name."""
     return {name: value.clone() for name, value in model.state_dict().items()}
 
 

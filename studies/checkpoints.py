@@ -10,7 +10,7 @@ from safetensors.torch import load, save
 
 from hmlib import inputs, training
 from hmlib.files import write_whole
-from hmlib.training import CLIP, History, Start, best_of, held_out, pair, weights_of
+from hmlib.training import CLIP, History, Start, best_of, held_out, pair, state_of
 
 
 def train(
@@ -47,7 +47,7 @@ def train(
         groups[list(learned).index("raw_alpha")]["lr"] = alpha_rate
     optimiser, before, store = (
         torch.optim.Adam(groups, fused=True),
-        weights_of(model),
+        state_of(model),
         None,
     )
     if folder is not None:
@@ -93,7 +93,7 @@ class Checkpoints:
 
     def save(self, model, optimiser, rows):
         if best_of(rows) == len(rows) - 1:
-            self.best = weights_of(model)
+            self.best = state_of(model)
         tensors = {f"model.{name}": x for name, x in model.state_dict().items()}
         tensors |= {f"best.{name}": value for name, value in self.best.items()}
         for i, state in optimiser.state_dict()["state"].items():

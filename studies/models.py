@@ -279,7 +279,7 @@ def stored(model):
     }
 
 
-def weights_of(stored, depth, padding="mask", vocabulary=None):
+def packed(stored, depth, padding="mask", vocabulary=None):
     """The Weights of what `stored` returned, or of the published ones."""
     v, bias = np.asarray(stored["weight"]), np.asarray(stored["bias"]).item()
     alpha, table = float(stored["alpha"]), np.asarray(stored["embedding"])
@@ -289,4 +289,4 @@ def weights_of(stored, depth, padding="mask", vocabulary=None):
 
 def rebuilt(stored, depth, padding="mask"):
     """The classifier of stored weights."""
-    return HardmaxClassifier.from_weights(weights_of(stored, depth, padding))
+    return HardmaxClassifier.from_weights(packed(stored, depth, padding))

@@ -256,7 +256,7 @@ def write(done, folder, command):
             folder / f"sentiment_model.{kind}" for kind in ("safetensors", "json")
         ]
         words = Vocabulary([encoded("128").words[1:]])
-        model = models.weights_of(done[f"{LIVE} 0"][1], 3, vocabulary=words)
+        model = models.packed(done[f"{LIVE} 0"][1], 3, vocabulary=words)
         said = {"task": f"{LIVE} 0", "style": "plain", "length": 128}
         model.save(files[1], **said, provenance=made | {"seeds": [0]})
     for name, part in PARTS.items():

@@ -360,7 +360,7 @@ DOORS = {
             "embedding": (SQUARES, "embedding|v"),
             "alpha": POSITIVE,
             "depth": {"0", "no memory for it"},
-            "v": {"one row", "a range"},
+            "v": ({"one row", "a range"}, "v|embedding"),
             "bias": POSITIVE | ZERO | {"-1"},
             "A": MATRICES | NONE,
             "padding": NOTHING,
