@@ -129,10 +129,8 @@ class Run:
             before, alpha = cloud.Z, cloud.rates[min(self.layer, len(cloud.rates) - 1)]
             self.target = cloud.advance(self.target, alpha)
             self.layer += 1
-            if (
-                cloud.exact
-                and cloud.scale.bit_length() * before.size > 8_000_000 * megabytes
-            ):
+            size = cloud.scale.bit_length() * before.size if cloud.exact else 0
+            if size > 8_000_000 * megabytes:
                 self.why = TOO_LARGE.format(megabytes)
                 return
             if perf_counter() > self.until:
