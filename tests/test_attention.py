@@ -220,7 +220,7 @@ def test_roots_are_those_of_a_forest(follows, said):
 
 
 @given(models())
-def test_who_is_alone(model):
+def test_following_oneself_alone(model):
     C = attention_sets(*model)
     assert alone(C).tolist() == [set(np.flatnonzero(c)) == {i} for i, c in enumerate(C)]
     with pytest.raises(ValueError, match=r"^C has shape .* expected attention sets"):

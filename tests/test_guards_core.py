@@ -489,12 +489,17 @@ def check_a_batch(seed, d):
     A = (M.T @ M + np.eye(d)) if seed % 3 else None
     ask = rng.permuted(np.tile(np.arange(14), (3, 1)), axis=1)
     ask = ask[:, : 14 if seed % 5 == 0 else 6]  # those that ask, in any order
-    sets = sets_of(attend(np.take_along_axis(Z, ask[..., None], 1), Z, A, mask))
+    who = attend(np.take_along_axis(Z, ask[..., None], 1), Z, A, mask)
+    sets, alone, means = sets_of(who), who.alone(), who.means(Z)
     for c in range(3):
         scores = oracle.attention_sets(Z[c], A, mask[c])
         for row, i in enumerate(ask[c]):
             if mask[c, i]:
                 assert sets[c, row] == without_copies(scores[i], Z[c]), (seed, c)
+                one = len({tuple(Z[c, j]) for j in scores[i]}) == 1
+                assert alone[c, row] == one
+                mean = Z[c, sorted(scores[i])].mean(0)
+                np.testing.assert_allclose(means[c, row], mean, rtol=1e-12, atol=1e-300)
     C, c = attention_sets(Z, A, mask=mask), follow(Z, A, mask=mask)
     for b in range(3):
         expected = oracle.attention_sets(Z[b], A, mask[b])
