@@ -844,7 +844,7 @@ def test_a_stored_model_is_read(tmp_path):
     [
         (lambda f: stored(f, {"bias": np.array(math.nan)}), "bias has NaN"),
         (lambda f: stored(f, {"bias": np.ones(3)}), ""),
-        (lambda f: stored(f, {"embedding": np.ones((3, 3))}), "v has shape"),
+        (lambda f: stored(f, {"embedding": np.ones((3, 3))}), "embedding has shape"),
         (lambda f: stored(f, {"alpha": np.array(-1.0)}), "alpha is -1.0"),
         (
             lambda f: stored(f, depth=10**10),
@@ -862,7 +862,7 @@ def test_a_stored_model_is_read(tmp_path):
             "vocabulary has 2 rows, padding included: expected 3",
         ),
         (lambda f: (f / "model.json").write_text("[]"), ""),
-        (lambda f: (f / "model.json").write_text("{}"), "'depth'"),
+        (lambda f: (f / "model.json").write_text("{}"), "'words'"),
         (lambda f: (f / "model.json").write_text("{"), ""),
         (lambda f: (f / "model.json").write_text("[" * 10**5), "recursion"),
         (lambda f: (f / "model.json").write_bytes(b"\xff\x00"), ""),
