@@ -148,6 +148,41 @@ def test_weights_are_all_of_a_verdict(A, tmp_path):
             assert why.bias == weights.bias and (why.v == weights.v).all()
 
 
+@pytest.mark.parametrize(
+    "wrong, message",
+    [
+        ({"bias": np.nan}, "bias has NaN"),
+        ({"alpha": 0}, "alpha is 0.0: expected a number > 0."),
+        ({"v": [1.0, 2.0, 3.0]}, r"embedding has shape \(3, 2\): expected points as"),
+        ({"depth": -1}, "depth is -1: expected a whole number from 0 to 1000000000."),
+        (
+            {"vocabulary": Vocabulary([["a"]])},
+            "vocabulary has 2 rows, padding included",
+        ),
+        ({"A": [[1.0, 2.0], [2.0, 1.0]]}, "A is not positive definite"),
+    ],
+)
+def test_weights_are_checked_when_they_are_made(wrong, message):
+    """Bugs: what is no number, or belongs to another table, comes to light in the midst of an explanation."""
+    right = {"embedding": np.ones((3, 2)), "alpha": 1, "depth": 2, "v": [1, 2]}
+    right |= {"bias": 0.0, "vocabulary": Vocabulary([["a", "b"]])}
+    assert Weights(**right).words == ["<PAD>", "a", "b"]
+    with pytest.raises(ValueError, match=message):
+        Weights(**right | wrong)
+
+
+def test_training_takes_one_thread_and_gives_the_others_back():
+    """Bugs: sums are added by several threads, in another order each time; they stay with one when it is over."""
+    before, inside = torch.get_num_threads(), []
+    torch.set_num_threads(3)
+    try:
+        hook = lambda *_: inside.append(torch.get_num_threads())  # noqa: E731
+        train(a_model(0), *a_problem(), epochs=1, after=hook)
+        assert inside == [1] and torch.get_num_threads() == 3
+    finally:
+        torch.set_num_threads(before)
+
+
 def test_what_is_stored_for_chapter_4_is_short(tmp_path):
     """Bug: numbers that float32 holds take twice the room. The stored model, written anew, is the same file."""
     stored = ROOT / "results" / "sentiment_model.safetensors"
