@@ -705,6 +705,15 @@ def test_the_best_epoch_is_kept():
     )
 
 
+def test_the_best_epoch_is_kept_over_a_stop(tmp_path):
+    """Stopped after it, and before the end: the checkpoint holds its weights beside the last ones."""
+    held = toy(1)[0], toy(2)[1]
+    unbroken = run(epochs=8, held=held)
+    run(tmp_path, epochs=unbroken[1].best + 2, held=held)
+    assert unbroken[1].best < 6
+    assert same(run(tmp_path, epochs=8, held=held), unbroken)
+
+
 def test_gradients_are_clipped(monkeypatch):
     """The norm that reaches the optimiser is at most CLIP, and often is it."""
     norms, take = [], torch.optim.Adam.step
