@@ -305,7 +305,7 @@ import chores  # noqa: E402
 
 from hmlib.text import Reviews  # noqa: E402
 from studies import __main__ as command  # noqa: E402
-from studies import graph, texts, variations  # noqa: E402
+from studies import graph, provenance, texts, variations  # noqa: E402
 from studies.graph import Task  # noqa: E402
 
 
@@ -469,7 +469,7 @@ def test_a_disk_that_fills_up_within_a_study(tmp_path, monkeypatch):
 
 def test_what_other_code_has_done_is_stale(tmp_path, monkeypatch, capsys):
     """It is done again with all that needs it, or taken on request; then results say so, and it stays stale."""
-    monkeypatch.setattr(graph, "commit", lambda: "abc")
+    monkeypatch.setattr(provenance, "commit", lambda: "abc")
     monkeypatch.setattr(command, "import_module", lambda _: study)
     study = type(
         "",
