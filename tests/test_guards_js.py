@@ -84,3 +84,13 @@ def test_what_the_page_certifies_is_so(pairs, monkeypatch):
             )
             floats += said["settledAt"] > 1
     assert certified > 100 and floats > 5
+
+
+def test_the_page_leaves_floats_about_where_hmlib_does(pairs):
+    """Bug: no blur, where what floats say is right by luck. The bounds are not equal."""
+    trusting = 0
+    for (Z, alpha, A), said in pairs:
+        end = limit(Z, alpha, A)
+        assert (end.certified, end.settled_at) == (said["certified"], said["settledAt"])
+        trusting += end.certified and said["errorBound"] > 2 * end.error_bound
+    assert trusting <= 1
