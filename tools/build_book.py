@@ -219,6 +219,9 @@ def policy(page):
         r"<script(?![^>]*(?: src=| type=.application))[^>]*>(.*?)</script>", page, re.S
     )
     scripts += map(html.unescape, re.findall(r' on[a-z]+="([^"]*)"', page))
+    scripts += [
+        "window.print()"
+    ]  # of the pages that the search reads, and shows parts of
     hashes = sorted(
         {
             base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
