@@ -1,18 +1,18 @@
 (* The checker of certificates, as a program. Soundness.v proves what its yes means; Extract.v makes
    OCaml of it, over the rational numbers. Here the numbers are any type T with the operations of a
    field. *)
-From mathcomp Require Import ssreflect ssrbool ssrfun eqtype ssrnat seq.
+From mathcomp Require Import ssreflect ssrbool ssrfun eqtype ssrnat seq path.
 Set Implicit Arguments.
 Unset Strict Implicit.
 Unset Printing Implicit Defensive.
 
 Record numbers := Numbers { T :> Type; zero : T; one : T; add : T -> T -> T;
-  mul : T -> T -> T; inv : T -> T;
-                            le : T -> T -> bool }.
+  mul : T -> T -> T; opp : T -> T; inv : T -> T; le : T -> T -> bool }.
 
 (* What is claimed. *)
 Record certificate (X : Type) := Certificate {
-  settled_at : nat;            (* the layer at which all tokens have settled *)
+  settled_at : nat;            (* the layer from which on all attention sets stay; *)
+  within : nat;                (* it takes at most so many more to see it *)
   born : seq (option nat);     (* for each token the layer from which it leads, if it does *)
   follows : seq (option nat);  (* for each token the leader where it ends, if there is one *)
   tokens : seq (seq X);        (* the limit of each token, *)
@@ -60,12 +60,43 @@ Fixpoint path_from Z k t : seq (seq (seq N) * seq (seq nat)) :=
 Definition alone Z i C := let copy j := same (token Z j) (token Z i) in
   all copy C && (i == find copy (iota 0 n)).
 
-(* Where each token goes if all have settled, and whether they have. *)
-Definition goals Z sets := mkseq (fun i => average Z (nth [::] sets i)) n.
-Definition all_settled Z sets (G : seq (seq N)) :=
-  all (fun i => let g := token G i in let x := look g in let top := product x g in
-    same (average G (nth [::] sets i)) g &&
-    all (fun l => le (product x (token Z l)) top) (iota 0 n)) (iota 0 n).
+(* Each token at the mean of those that it follows; N^m Z in Forever.v is that, m times. *)
+Definition averaged sets Z := mkseq (fun i => average Z (nth [::] sets i)) n.
+
+(* Do the attention sets stay? Then where all tokens go. Between two of the clouds N^m Z, how far
+   is token v behind those that i follows? In the set not at all; outside of it at least 0, or a
+   little less if the gaps to Z itself are at least h. *)
+Definition gap Z (W : seq (seq (seq N))) i v m l :=
+  let lead m l := product (look (token (nth Z W m) i)) (vector (fun c =>
+    add (coordinate (token (nth Z W l.+1) i) c) (opp (coordinate (token (nth Z W l) v) c)))) in
+  add (lead m l) (lead l m).
+Definition fading := inv (add (add (one N) (one N))
+  (foldr (fun a b => if le b a then a else b) (zero N) alphas)).
+Definition power q m := iter m (mul q) (one N).
+Definition behind (gap : nat -> nat -> N) K :=
+  let h := foldr (fun l h => if le (gap 0 l) h then gap 0 l else h) (gap 0 0) (iota 1 K) in
+  let little m l := if (m < K) && (l < K) then
+    mul (mul h (add (one N) (one N))) (mul (power fading m) (power fading l)) else zero N in
+  le (zero N) h &&
+  all (fun m => all (fun l => le (zero N) (add (gap m l) (little m l))) (iota 1 K)) (iota 1 K).
+Definition level (gap : nat -> nat -> N) K :=
+  all (fun m => all (fun l => le (gap m l) (zero N) && le (zero N) (gap m l)) (iota 0 K.+1))
+    (iota 0 K.+1).
+Definition goals_at Z sets :=
+  let W := traject (averaged sets) Z n.+2 in
+  let rest m := all (fun i => same (token (nth Z W m.+1) i) (token (nth Z W m) i)) (iota 0 n) in
+  let K := find rest (iota 0 n.+1) in
+  if (K <= n) && all (fun i => all (fun v =>
+      (if v \in nth [::] sets i then level else behind) (gap Z W i v) K) (iota 0 n)) (iota 0 n)
+  then Some (nth Z W K) else None.
+
+(* The same, seen at layer k or at one of the t after it. *)
+Fixpoint goals Z k t sets :=
+  if goals_at Z sets is Some G then Some G
+  else if t is t'.+1 then
+    let Y := layer (rate k) Z sets in
+    if attention_sets Y == sets then goals Y k.+1 t' sets else None
+  else None.
 
 Definition first_lead (path : seq (seq (seq N) * seq (seq nat))) start i :=
   let k := find (fun layer => alone start i (nth [::] layer.2 i)) path in
@@ -80,10 +111,11 @@ Definition near (e : N) x y :=
 Definition check Z (c : certificate N) : bool :=
   let path := path_from Z 0 (settled_at c) in
   let: (Y, sets) := last (Z, [::]) path in
-  let G := goals Y sets in
-  [&& all (fun a => ~~ le a (zero N)) alphas, 0 < size alphas, all_settled Y sets G,
+  if goals Y (settled_at c) (within c) sets is Some G then
+    [&& all (fun a => ~~ le a (zero N)) alphas, 0 < size alphas,
       all (fun i => nth None (born c) i == first_lead path Z i) (iota 0 n),
       all (fun i => nth None (follows c) i == leader_at Y (born c) (token G i)) (iota 0 n) &
-      all (fun i => near (error c) (token (tokens c) i) (token G i)) (iota 0 n)].
+      all (fun i => near (error c) (token (tokens c) i) (token G i)) (iota 0 n)]
+  else false.
 
 End Checker.

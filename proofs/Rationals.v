@@ -9,7 +9,8 @@ Import Order.Theory GRing.Theory Num.Theory.
 Local Open Scope ring_scope.
 
 Definition rationals : numbers := @Numbers Q (0 # 1)%Q (1 # 1)%Q
-  (fun x y => Qred (Qplus x y)) (fun x y => Qred (Qmult x y)) (fun x => Qred (Qinv x)) Qle_bool.
+  (fun x y => Qred (Qplus x y)) (fun x y => Qred (Qmult x y))
+  (fun x => Qred (Qopp x)) (fun x => Qred (Qinv x)) Qle_bool.
 
 Definition check_rational : nat -> nat -> seq (seq Q) -> seq Q -> seq (seq Q) ->
   certificate Q -> bool :=
@@ -43,12 +44,13 @@ Proof. exact: of_Q_eq (Qred_correct x). Qed.
 
 Lemma rationals_are_faithful : @faithful rationals R of_Q.
 Proof.
-split=> [||x y|x y|x|x y].
+split=> [||x y|x y|x|x|x y].
 - by rewrite /of_Q mul0r.
 - by rewrite /of_Q divr1.
 - by rewrite [LHS]of_Q_red /of_Q /= -[Zpos (_ * _)]/(Zpos _ * Zpos _)%Z of_ZD !of_ZM
   addf_div ?of_pos_neq0.
 - by rewrite [LHS]of_Q_red /of_Q /= -[Zpos (_ * _)]/(Zpos _ * Zpos _)%Z !of_ZM mulf_div.
+- by rewrite [LHS]of_Q_red /of_Q /= -mulNr /of_Z -rmorphN; congr (_%:~R / _); lia.
 - rewrite [LHS]of_Q_red /of_Q /Qinv invf_div; case: (Qnum x) => [|p|p] /=;
   rewrite ?mul0r ?invr0 ?mulr0 //.
   rewrite -[Zneg p]/(-1 * Zpos p)%Z -[Zneg (Qden x)]/(-1 * Zpos (Qden x))%Z !of_ZM.

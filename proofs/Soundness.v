@@ -1,7 +1,7 @@
 (* The certificate is sound: if the checker says yes, then every claim of the certificate is true of
    the run. *)
-From mathcomp Require Import all_ssreflect all_algebra.
-From Hardmax Require Import Model Geometry Layers Settlement Checker.
+From mathcomp Require Import all_ssreflect all_algebra ring.
+From Hardmax Require Import Model Geometry Layers Settlement Forever Checker.
 Set Implicit Arguments.
 Unset Strict Implicit.
 Unset Printing Implicit Defensive.
@@ -12,7 +12,7 @@ Local Open Scope ring_scope.
 Record faithful (N : numbers) (R : realFieldType) (phi : N -> R) : Prop := Faithful {
   phi0 : phi (zero N) = 0; phi1 : phi (one N) = 1;
   phiD : forall x y, phi (add x y) = phi x + phi y;
-  phiM : forall x y, phi (mul x y) = phi x * phi y;
+  phiM : forall x y, phi (mul x y) = phi x * phi y; phiN : forall x, phi (opp x) = - phi x;
   phiV : forall x, phi (inv x) = (phi x)^-1; phi_le : forall x y, le x y = (phi x <= phi y) }.
 
 Section Soundness.
@@ -140,13 +140,163 @@ rewrite leqNgt; apply/negP => /(before_find 0%N); rewrite nth_iota // add0n.
 by rewrite sameE eqxx.
 Qed.
 
+(* The clouds N^m Z, and the gaps between them. *)
+Lemma rows_averaged Y Z i :
+  rows (averaged n d (attention_sets n d A Z) Y) i = averages matrix (rows Z) (rows Y) i.
+Proof. by rewrite /rows {1}/token nth_mkseq // nth_mkseq // row_average. Qed.
+
+Local Notation clouds Z := (traject (averaged n d (attention_sets n d A Z)) Z n.+2).
+
+Lemma rows_cloud Z m i : (m <= n.+1)%N -> rows (nth Z (clouds Z) m) i = cloud matrix (rows Z) m i.
+Proof.
+move=> mn; rewrite nth_traject //; elim: m i {mn} => [|m IH] i //=; rewrite rows_averaged.
+by apply: eq_mean => j _; exact: IH.
+Qed.
+
+Lemma gapE Z i (v : 'I_n) m l : (m <= n)%N -> (l <= n)%N ->
+  phi (gap d A Z (clouds Z) i v m l) = lead matrix (rows Z) i v m l + lead matrix (rows Z) i v l m.
+Proof.
+have sub x y : row (vector d (fun c => add (coordinate x c) (opp (coordinate y c)))) =
+    row x - row y by rewrite row_vector; apply/rowP => c; rewrite !mxE phiD // phiN.
+have one u w : (u <= n)%N -> (w <= n)%N -> score matrix (rows (nth Z (clouds Z) u) i)
+    (rows (nth Z (clouds Z) w.+1) i - rows (nth Z (clouds Z) w) v) = lead matrix (rows Z) i v u w.
+  by move=> un wn; rewrite !rows_cloud // ltnW.
+by move=> mn ln; rewrite phiD // !score_look !sub -!one.
+Qed.
+
+Lemma rate_in k : (0 < size alphas)%N ->
+  exists2 j, (j < size alphas)%N & rate alphas k = nth (zero N) alphas j.
+Proof.
+move=> s0; have [lt|ge] := ltnP k (size alphas).
+  by exists k => //; exact: set_nth_default.
+by exists (size alphas).-1; rewrite ?prednK // /rate nth_default // nth_last; case: (alphas) s0.
+Qed.
+
+Lemma fading_small k : (0 < size alphas)%N -> (forall l, 0 < rates l) ->
+  0 < phi (fading alphas) /\ phi (fading alphas) * (2%:R + rates k) <= 1.
+Proof.
+move=> s0 pos; set top := foldr (fun a b => if le b a then a else b) (zero N) alphas.
+have : rates k <= phi top.
+  have [j js] := rate_in k s0; rewrite /rates => ->; rewrite /top.
+  elim: (alphas) j js => //= a s IH [|j] js; case: ifP; rewrite (phi_le ok) //.
+  - by move/negbT; rewrite -ltNge => /ltW.
+  - by apply: le_trans; exact: IH.
+  - by move=> _; exact: IH.
+rewrite /fading -/top phiV // !phiD // phi1 // => le.
+have t0 : 0 < 1 + 1 + phi top by rewrite !addr_gt0 ?ltr01 // (lt_le_trans (pos k)).
+by rewrite invr_gt0 t0 mulrC ler_pdivr_mulr // mul1r ler_add2l.
+Qed.
+
+Lemma least (g : nat -> N) h s l : l \in s ->
+  phi (foldr (fun l h => if le (g l) h then g l else h) h s) <= phi (g l).
+Proof.
+elim: s => //= m s IH; rewrite inE => /orP [/eqP <-|/IH ls]; case: ifP; rewrite (phi_le ok) //.
+  by move/negbT; rewrite -ltNge => /ltW.
+by move=> le; exact: le_trans ls.
+Qed.
+
+Lemma phi_power q m : phi (power q m) = phi q ^+ m.
+Proof. by elim: m => [|m IH]; rewrite ?phi1 // exprS -IH -phiM. Qed.
+
+Lemma minn_below a b : (minn a b < b)%N -> minn a b = a.
+Proof. by rewrite /minn; case: (a < b)%N => //; rewrite ltnn. Qed.
+
+(* If the program says where the tokens go, they go there, and the attention sets stay. *)
+Lemma goals_atP Z G : (0 < size alphas)%N -> (forall l, 0 < rates l) ->
+  goals_at n d A alphas Z (attention_sets n d A Z) = Some G ->
+  lasting matrix (phi (fading alphas)) (rows Z) /\ exists2 K, rows G =1 cloud matrix (rows Z) K &
+    cloud matrix (rows Z) K.+1 =1 cloud matrix (rows Z) K.
+Proof.
+move=> s0 pos; rewrite /goals_at; set K := find _ _; case: ifP => // /andP [Kn /allP all_] [<-].
+have iin i : val i \in iota 0 n by rewrite mem_iota ltn_ord.
+have KS : (K.+1 <= n.+1)%N by [].
+have rest i : cloud matrix (rows Z) K.+1 i = cloud matrix (rows Z) K i.
+  rewrite -(rows_cloud Z i KS) -(rows_cloud Z i (ltnW KS)); apply/eqP; rewrite -sameE.
+  have hK : (K < size (iota 0 n.+1))%N by rewrite size_iota.
+  by rewrite -has_find in hK; have := nth_find 0%N hK; rewrite nth_iota // => /allP /(_ _ (iin i)).
+split; last by exists K => // i; exact: rows_cloud (ltnW KS).
+clearbody K.
+have low m i : cloud matrix (rows Z) m i = cloud matrix (rows Z) (minn m K) i.
+  by case: (leqP m K) => // /ltnW Km; exact: cloud_at_rest rest _ _ Km.
+have leadE i v m l : lead matrix (rows Z) i v m l =
+    lead matrix (rows Z) i v (minn m K) (minn l K).
+  rewrite /lead -!low; congr (score _ _ (_ - _)).
+  by case: (leqP l K) => // /ltnW Kl; rewrite rest; apply: (cloud_at_rest rest); exact: ltnW.
+have minK m : (minn m K <= K)%N by exact: geq_minr.
+pose g i (v : 'I_n) := gap d A Z (clouds Z) i v.
+have gE i v m l : phi (g i v (minn m K) (minn l K)) =
+    lead matrix (rows Z) i v m l + lead matrix (rows Z) i v l m.
+  by rewrite gapE ?(leq_trans (minK _)) // -!leadE.
+move=> i v; have := all_ i (iin i) => /allP /(_ _ (iin v)); rewrite -/(g i v).
+rewrite [nth _ _ _]nth_mkseq // mem_filter mem_attention_set mem_iota ltn_ord /= andbT.
+case: (boolP (v \in _)) => _.
+  move=> /allP lev m l; rewrite -gE; have := lev (minn m K); rewrite mem_iota ltnS minK.
+  move=> /(_ isT) /allP /(_ (minn l K)); rewrite mem_iota ltnS minK => /(_ isT).
+  by rewrite !(phi_le ok) phi0 // => /andP [le ge]; apply/eqP; rewrite eq_le le.
+rewrite /behind; set h := foldr _ _ _ => /andP [h0 /allP beh]; exists (phi h).
+  by move: h0; rewrite (phi_le ok) phi0.
+move: h0; rewrite (phi_le ok) phi0 // => h0 m l; rewrite -gE.
+have [q0 _] := fading_small 0 s0 pos; set q := phi (fading alphas) in q0 *.
+have small a b : 0 <= phi h * 2%:R * (q ^+ a * q ^+ b).
+  by rewrite !mulr_ge0 ?ler0n ?exprn_ge0 ?(ltW q0).
+have g00 : 0 <= phi (g i v 0%N 0%N).
+  have := gE i v 0%N 0%N; rewrite !min0n => ->; rewrite /lead /= scoreBr.
+  by rewrite addr_ge0 ?subr_ge0 ?score_attends.
+have first b : phi h <= phi (g i v 0%N (minn b.+1 K)).
+  case: (posnP K) => [K0|K0]; first by rewrite /h K0 minn0.
+  by rewrite /h least // mem_iota leq_min K0 /= add1n ltnS minK.
+have sym a b : phi (g i v (minn a K) (minn b K)) = phi (g i v (minn b K) (minn a K)).
+  by rewrite !gE addrC.
+have near0 b : phi h * (1 + 0) - phi h * 2%:R * (q ^+ 0 * q ^+ b) <= phi h.
+  by rewrite addr0 mulr1 ler_subl_addr ler_addl.
+case: m l => [|m] [|l].
+- by rewrite !min0n /= !expr0 !mulr1 -[1 + 1]/(2%:R) subrr.
+- by rewrite min0n; exact: le_trans (near0 _) (first l).
+- by rewrite sym min0n [_%:R + _]addrC [q ^+ _ * _]mulrC; exact: le_trans (near0 _) (first m).
+rewrite addr0 mulr0 sub0r; case: (posnP K) => [K0|K0].
+  by rewrite K0 !minn0; apply: le_trans g00; rewrite oppr_le0.
+have inK b : minn b.+1 K \in iota 1 K by rewrite mem_iota leq_min K0 /= add1n ltnS minK.
+have := beh _ (inK m) => /allP /(_ _ (inK l)); rewrite (phi_le ok) phi0 // phiD //.
+case: ifP => [/andP [mK lK]|_]; last by rewrite phi0 // addr0; apply: le_trans; rewrite oppr_le0.
+rewrite !phiM // phiD // phi1 // !phi_power -/q.
+rewrite {2}(minn_below mK) {2}(minn_below lK) => ge.
+by rewrite -subr_ge0 opprK.
+Qed.
+
+(* The same, seen some layers later. *)
+Lemma goalsP t k Y G : goals n d A alphas Y k t (attention_sets n d A Y) = Some G ->
+  exists s X, [/\ (s <= t)%N, rows X =1 run matrix (fun l => rates (k + l)) (rows Y) s,
+    goals_at n d A alphas X (attention_sets n d A X) = Some G &
+    forall l i, (l <= s)%N -> attends matrix (run matrix (fun l => rates (k + l)) (rows Y) l) i =
+      attends matrix (rows Y) i].
+Proof.
+elim: t k Y => [|t IH] k Y /=; case eq : goals_at => [H|] //.
+- by case=> <-; exists 0%N, Y; split=> // l i; rewrite leqn0 => /eqP ->.
+- by case=> <-; exists 0%N, Y; split=> // l i; rewrite leqn0 => /eqP ->.
+set Y' := layer _ _ _ _ _; case: eqP => // same; rewrite -{1}same => /IH [s [X [st XE GE keep]]].
+have Y'E l i : run matrix (fun l => rates (k.+1 + l)) (rows Y') l i =
+    run matrix (fun l => rates (k + l)) (rows Y) l.+1 i.
+  rewrite -[l.+1]add1n run_add; apply: eq_run => [u|j]; first by rewrite addSnnS.
+  by rewrite rows_layer /= addn0.
+have sameE_ i : attends matrix (rows Y') i = attends matrix (rows Y) i.
+  have mem V (j : 'I_n) : (val j \in nth [::] (attention_sets n d A V) i) =
+      (j \in attends matrix (rows V) i).
+    by rewrite [nth _ _ _]nth_mkseq // mem_filter mem_attention_set mem_iota ltn_ord /= andbT.
+  by apply/setP => j; rewrite -!mem same.
+exists s.+1, X; split=> // [i|[|l] i ls]; first by rewrite XE Y'E.
+  by [].
+by rewrite -(eq_attends i (Y'E l)) keep // sameE_.
+Qed.
+
 (* What a certificate claims, in the words of the model. *)
 Definition holds Z (c : certificate N) :=
   let z := run matrix rates (rows Z) in let k := settled_at c in
   exists g : 'I_n -> 'rV[R]_d,
-  [/\ (* from layer k on nobody's attention changes, and every layer is known in closed form; *)
-      forall t i, attends matrix (z (k + t)%N) i = attends matrix (z k) i /\
-        z (k + t)%N i = g i + \prod_(l < t) (1 + rates (k + l)%N)^-1 *: (z k i - g i),
+  [/\ (* from layer k on nobody's attention changes; *)
+      forall t i, attends matrix (z (k + t)%N) i = attends matrix (z k) i,
+      (* the tokens go to limits g, at a geometric rate, from a layer s later on; *)
+      exists s B, (s <= within c)%N /\ forall t i e, `|z (k + s + t)%N i 0 e - g i 0 e| <=
+        B * \prod_(l < t) (1 + rates (k + s + l)%N / 2%:R)^-1,
       (* the claimed tokens are the limits g, up to the error; *)
       forall i (e : 'I_d), `|phi (coordinate (token (tokens c) i) e) - g i 0 e| <= phi (error c),
       (* the leaders are those that lead at some layer, each born at the first of these; *)
@@ -166,41 +316,43 @@ Proof.
 rewrite /check; set K := settled_at c; set p := path_from _ _ _ _ _ _ _.
 have [Y YE Yrun] := path_is_run Z 0 (leqnn K).
 have -> : last (Z, [::]) p = (Y, attention_sets n d A Y) by rewrite -nth_last size_path YE.
-set G := goals _ _ _ _; case/and5P => /(all_nthP (last (zero N) alphas)) pos nonempty.
-move=> /allP settles /allP births /andP [/allP follow /allP near_].
+case goalsE : goals => [G|] // /and5P [/(all_nthP (zero N)) pos s0 /allP births].
+move=> /allP follow /allP near_.
 have iin i : val i \in iota 0 n by rewrite mem_iota ltn_ord.
 have run_eq l (X : seq (seq N)) : rows X =1 run matrix (fun s => rates (0 + s)) (rows Z) l ->
   rows X =1 run matrix rates (rows Z) l by [].
 have {}Yrun := run_eq _ _ Yrun; pose g i := rows G i.
 have rates0 k : 0 < rates k.
-  have [lt|ge] := ltnP k (size alphas); first by have := pos k lt;
-    rewrite (phi_le ok) phi0 // ltNge.
-  rewrite /rates /rate nth_default // -nth_last.
-  have := pos (size alphas).-1; rewrite prednK // leqnn (phi_le ok) phi0 // -ltNge => /(_ isT).
-  by rewrite (set_nth_default (zero N)) // prednK.
-have gE i : g i = mean (attends matrix (rows Y) i) (rows Y).
-  by rewrite /g /rows [token G i]nth_mkseq //
-    [nth _ (attention_sets _ _ _ _) _]nth_mkseq // row_average.
-have st : settled matrix (run matrix rates (rows Z) K) setT g.
-  move=> i _; have eqC := eq_attends i Yrun.
-  have /= := settles i (iin i); rewrite sameE => /andP [/eqP mG /allP top].
-  split=> [|||l]; first exact: subsetT.
-  - by rewrite -eqC gE; apply: eq_mean => j _.
-  - rewrite -eqC -[RHS]mG [nth _ (attention_sets _ _ _ _) _]nth_mkseq // row_average;
-    exact: eq_mean.
-  by have := top l (iin l); rewrite (phi_le ok) !score_look -Yrun.
+  have [j js] := rate_in k s0; rewrite /rates => ->.
+  by have := pos j js; rewrite (phi_le ok) phi0 // ltNge.
+have [s [X [sw XE GE keep]]] := goalsP goalsE.
+have [lasts [m GX rest]] := goals_atP s0 rates0 GE.
+pose beta l := rates (K + s + l).
+have [q0 _] := fading_small 0 s0 rates0.
+have beta0 l : 0 < beta l := rates0 _.
+have q1 l : phi (fading alphas) * (2%:R + beta l) <= 1
+  by have [] := fading_small (K + s + l) s0 rates0.
+have Yfrom l i : run matrix rates (rows Z) (K + l) i =
+    run matrix (fun l => rates (K + l)) (rows Y) l i.
+  by rewrite run_add; apply: eq_run => // j; rewrite Yrun.
+have Xfrom t i : run matrix rates (rows Z) (K + s + t) i = run matrix beta (rows X) t i.
+  by rewrite run_add; apply: eq_run => // j; rewrite XE Yfrom.
 have always t i : attends matrix (run matrix rates (rows Z) (K + t)) i =
   attends matrix (run matrix rates (rows Z) K) i.
-  by have [] := settlement rates0 st t (in_setT i).
-exists g; split.
-- by move=> t i; have := settlement rates0 st t (in_setT i).
+  rewrite -[RHS](eq_attends i Yrun).
+  have [ts|/ltnW st] := leqP t s; first by rewrite (eq_attends i (Yfrom t)) keep.
+  rewrite -(subnKC st) addnA (eq_attends i (Xfrom _)).
+  by rewrite (sets_last beta0 q0 q1 lasts _ i).1 (eq_attends i XE) keep.
+exists g; split=> //.
+- have [B BE] := lasting_sets_converge beta0 q0 q1 lasts rest.
+  by exists s, B; split=> // t i e; rewrite Xfrom /g GX; exact: BE.
 - move=> i e; have := near_ i (iin i) => /allP /(_ (val e));
   rewrite mem_iota ltn_ord /= !(phi_le ok) !phiD // => /(_ isT).
-  by rewrite /g !mxE ler_distl andbC ler_subl_addr.
+  rewrite /g !mxE ler_distl andbC ler_subl_addr => H; exact: H.
 - have leads l i : (l <= K)%N ->
       leads_at matrix rates (rows Z) l i <-> alone n d Z i (nth [::] (nth (Z, [::]) p l).2 i).
-    move=> lK; have [X -> Xrun] := path_is_run Z 0 lK; rewrite /= nth_mkseq //.
-    have eqX := eq_attends i (run_eq _ _ Xrun); rewrite /leads_at -eqX; exact: (rwP (aloneP _ _ _)).
+    move=> lK; have [V -> Vrun] := path_is_run Z 0 lK; rewrite /= nth_mkseq //.
+    have eqX := eq_attends i (run_eq _ _ Vrun); rewrite /leads_at -eqX; exact: (rwP (aloneP _ _ _)).
   move=> i; rewrite (eqP (births i (iin i))) /first_lead.
   have szp : size p = K.+1 := size_path _ _ _.
   rewrite szp; set f := find _ p.

@@ -1,6 +1,6 @@
 (* Reads claims from the standard input, all numbers as p or p/q, and says of each yes or no: n d, A by rows, the number
-   of alphas and these, Z by rows; settled_at, for each token its layer of birth, or -1, for each whom it follows, or -1,
-   the limits by rows, the error. *)
+   of alphas and these, Z by rows; settled_at and within, for each token its layer of birth, or -1, for each whom it
+   follows, or -1, the limits by rows, the error. *)
 open Checker
 
 let word () = Scanf.scanf " %s" Fun.id
@@ -24,11 +24,12 @@ let claim n =
   let alphas = times (whole ()) number in
   let z = rows n in
   let settled_at = nat (whole ()) in
+  let within = nat (whole ()) in
   let born = times n (fun () -> maybe (whole ())) in
   let follows = times n (fun () -> maybe (whole ())) in
   let tokens = rows n in
   let error = number () in
-  check_rational (nat n) (nat d) a alphas z { settled_at; born; follows; tokens; error }
+  check_rational (nat n) (nat d) a alphas z { settled_at; within; born; follows; tokens; error }
 
 let () =
   try

@@ -40,6 +40,7 @@ The definitions, whole. The program that is proved correct at the end, `proofs/C
 DEFINITIONS = {  # what the statements say beyond Model.v
     "Geometry.v": ["mean", "bare_step", "bare_run"],
     "Settlement.v": ["settled"],
+    "Forever.v": ["mix", "averages", "cloud", "lead", "lasting"],
     "Leaders.v": ["face"],
     "Separation.v": ["len"],
     "Exact.v": [

@@ -1,0 +1,278 @@
+(* Chapter 3, sets that stay for ever: also ties whose mean moves.
+
+   While all attention sets stay what they are, a layer averages: z becomes r z + (1 - r) N z, where
+   N puts each token to the mean of those that it follows. So after t layers the tokens are a
+   weighted mean of Z, N Z, N N Z, ..., with the same weights for all: those of the number of heads
+   in t throws of a coin. If N^K Z = N^(K+1) Z, the tokens go there, because the other weights fade.
+   And the sets stay if all gaps of scores between these clouds, two by two, have the right sign;
+   or nearly so, because the products of two weights fade faster than the weight of Z itself. *)
+From mathcomp Require Import all_ssreflect all_algebra ring.
+From Hardmax Require Import Model Geometry Layers Settlement.
+Set Implicit Arguments.
+Unset Strict Implicit.
+Unset Printing Implicit Defensive.
+Import Order.Theory GRing.Theory Num.Theory.
+Local Open Scope ring_scope.
+
+Section Mix.
+Variables (R : realFieldType) (r : nat -> R) (r01 : forall l, 0 < r l < 1).
+Implicit Types (t m l : nat) (V U : lmodType R).
+
+(* The weighted mean of F 0, F 1, ... after t layers. *)
+Fixpoint mix V t (F : nat -> V) : V :=
+  if t is t'.+1 then r t' *: mix t' F + (1 - r t') *: mix t' (fun m => F m.+1) else F 0%N.
+
+Lemma eq_mix V t (F G : nat -> V) : F =1 G -> mix t F = mix t G.
+Proof.
+by elim: t F G => [|t IH] F G eq /=; [exact: eq | rewrite (IH _ _ eq) (IH _ _ (fun m => eq m.+1))].
+Qed.
+
+Lemma mix_map V U (f : V -> U) t (F : nat -> V) :
+  (forall a b x y, f (a *: x + b *: y) = a *: f x + b *: f y) ->
+  f (mix t F) = mix t (fun m => f (F m)).
+Proof. by move=> lin; elim: t F => //= t IH F; rewrite lin !IH. Qed.
+
+Lemma mixD V t (F G : nat -> V) : mix t (fun m => F m + G m) = mix t F + mix t G.
+Proof. by elim: t F G => //= t IH F G; rewrite !IH !scalerDr addrACA. Qed.
+
+Lemma mixZ V t (a : R) (F : nat -> V) : mix t (fun m => a *: F m) = a *: mix t F.
+Proof.
+rewrite (mix_map (f := fun x => a *: x)) // => b c x y.
+by rewrite scalerDr !scalerA ![a * _]mulrC.
+Qed.
+
+Lemma mix_const V t (x : V) : mix t (fun=> x) = x.
+Proof. by elim: t => //= t ->; rewrite -scalerDl addrC subrK scale1r. Qed.
+
+Implicit Types F G : nat -> R^o.
+
+Lemma r0 l : 0 < r l. Proof. by case/andP: (r01 l). Qed.
+Lemma r1 l : 0 < 1 - r l. Proof. by rewrite subr_gt0; case/andP: (r01 l). Qed.
+
+Lemma mix_le t F G : (forall m, F m <= G m :> R) -> mix t F <= mix t G :> R.
+Proof.
+by elim: t F G => [|t IH] F G le /=; rewrite ?ler_add ?ler_pmul2l ?r0 ?r1 ?IH.
+Qed.
+
+Lemma mix2_eq0 t (F : nat -> nat -> R) : (forall m l, F m l = 0) ->
+  mix t (fun m => mix t (fun l => F m l : R^o)) = 0 :> R.
+Proof.
+move=> F0; rewrite (eq_mix t (G := fun=> 0 : R^o)) ?mix_const // => m.
+by rewrite (eq_mix t (G := fun=> 0 : R^o)) ?mix_const.
+Qed.
+
+Lemma mix_ge0 t F : (forall m, 0 <= F m :> R) -> 0 <= mix t F :> R.
+Proof. by move/(mix_le t); rewrite mix_const. Qed.
+
+Lemma mix_gt0 t F : (forall m, 0 <= F m :> R) -> 0 < F 0%N :> R -> 0 < mix t F :> R.
+Proof.
+elim: t F => //= t IH F F0 F00; apply: ltr_spaddl; first by rewrite mulr_gt0 ?IH ?r0.
+by rewrite mulr_ge0 ?mix_ge0 ?ltW ?r1.
+Qed.
+
+(* How fast weights fade: the m-th weight is at most q^-m times a product of small numbers s, and
+   the square of that product is below the weight of 0. *)
+Variables (q : R) (s : nat -> R) (q0 : 0 <= q).
+Hypotheses (rs : forall l, r l + (1 - r l) * q <= s l) (sr : forall l, s l ^+ 2 <= r l).
+Local Notation powers t := (mix t (fun m => q ^+ m : R^o) : R).
+
+Lemma mix_power t : 0 <= powers t <= \prod_(l < t) s l.
+Proof.
+rewrite mix_ge0 /= => [|m]; last exact: exprn_ge0.
+elim: t => [|t IH]; first by rewrite big_ord0.
+rewrite big_ord_recr /= [X in _ <= X]mulrC.
+have -> : mix t (fun m => q ^+ m.+1 : R^o) = q *: mix t (fun m => q ^+ m : R^o).
+  by rewrite -mixZ; apply: eq_mix => m; rewrite exprS.
+rewrite scalerA -scalerDl; apply: ler_pmul => //.
+- by rewrite addr_ge0 ?mulr_ge0 // ltW ?r0 ?r1.
+by apply: mix_ge0 => m; exact: exprn_ge0.
+Qed.
+
+Lemma mix_first t : mix t (fun m => (m == 0%N)%:R : R^o) = \prod_(l < t) r l.
+Proof.
+elim: t => [|t IH]; rewrite ?big_ord0 // big_ord_recr /= [RHS]mulrC IH.
+by rewrite mix_const scaler0 addr0.
+Qed.
+
+Lemma power_first t : powers t ^+ 2 <= mix t (fun m => (m == 0%N)%:R : R^o) :> R.
+Proof.
+case/andP: (mix_power t) => ge0 le.
+apply: (@le_trans _ _ ((\prod_(l < t) s l) ^+ 2)).
+  by rewrite ler_expn2r // nnegrE ?(le_trans ge0).
+rewrite mix_first -prodrXl; apply: ler_prod => l _; rewrite sr andbT exprn_ge0 //.
+by rewrite (le_trans _ (rs l)) // addr_ge0 ?mulr_ge0 // ltW ?r0 ?r1.
+Qed.
+
+(* A sum of products of two weights is positive if its negative terms are small beside the term of
+   the first weight alone, h. *)
+Lemma mix2_gt0 t h (F : nat -> nat -> R) : 0 <= h -> 0 < F 0%N 0%N ->
+  (forall m l, h * ((m == 0%N)%:R + (l == 0%N)%:R) - h * 2%:R * (q ^+ m * q ^+ l) <= F m l) ->
+  0 < mix t (fun m => mix t (fun l => F m l : R^o)) :> R.
+Proof.
+move=> h0 F00 low_; pose f m : R^o := (m == 0%N)%:R; pose g m : R^o := q ^+ m.
+pose w : R := mix t f; pose p : R := mix t g.
+have lin (a b c : R) : mix t (fun m => a + b * f m + c * g m : R^o) = a + b * w + c * p.
+  rewrite (mixD t (fun m => a + b * f m : R^o)) (mixD t (fun=> a : R^o)) mix_const.
+  by rewrite (mixZ t b f) (mixZ t c g).
+pose low m l : R^o := h * f m + h * f l + (- (h * 2%:R * g m)) * g l.
+have lowE : mix t (fun m => mix t (low m)) = h * 2%:R * (w - p ^+ 2).
+  rewrite (eq_mix _ (fun m => lin (h * f m) h _)).
+  rewrite (eq_mix t (G := fun m => h * w + h * f m + (- (h * 2%:R * p)) * g m : R^o)) => [|m];
+    last by ring.
+  by rewrite lin; ring.
+have D0 m l : 0 <= F m l - low m l.
+  by rewrite subr_ge0; apply: le_trans (low_ m l); rewrite /low /f /g le_eqVlt; apply/orP; left;
+    apply/eqP; ring.
+have -> : mix t (fun m => mix t (fun l => F m l : R^o)) =
+    mix t (fun m => mix t (fun l => F m l - low m l : R^o)) + mix t (fun m => mix t (low m)).
+  by rewrite -mixD; apply: eq_mix => m; rewrite -mixD; apply: eq_mix => l; rewrite subrK.
+rewrite lowE ltr_spaddl // ?mulr_ge0 ?ler0n ?subr_ge0 ?power_first //.
+apply: mix_gt0 => [m|]; first by apply: mix_ge0 => l; exact: D0.
+apply: mix_gt0 => [l|]; first exact: D0.
+by rewrite /low /f /g /=;
+  have -> : F 0%N 0%N - (h * 1 + h * 1 + - (h * 2%:R * 1) * 1) = F 0%N 0%N by ring.
+Qed.
+
+End Mix.
+
+Section ForEver.
+Variables (R : realFieldType) (n d : nat) (A : 'M[R]_d).
+Implicit Types (Z Y : 'I_n -> 'rV[R]_d) (i j x : 'I_n) (m l t : nat).
+
+(* N, and how far token x stays behind what i follows, between N^m Z and N^l Z. *)
+Definition averages Z Y i := mean (attends A Z i) Y.
+Definition cloud Z m := iter m (averages Z) Z.
+Definition lead Z i x m l := score A (cloud Z m i) (cloud Z l.+1 i - cloud Z l x).
+
+Lemma cloud_at_rest Z K : cloud Z K.+1 =1 cloud Z K -> forall m j, (K <= m)%N ->
+  cloud Z m j = cloud Z K j.
+Proof.
+move=> rest m j Km; rewrite -(subnKC Km); elim: (m - K)%N j => [|t IH] j; rewrite ?addn0 // addnS.
+by rewrite -rest; apply: eq_mean => l _; exact: IH.
+Qed.
+
+(* What is to be checked: in the set, no gap at all; outside of it, a gap that is as good as
+   positive. *)
+Definition lasting q Z := forall i x,
+  if x \in attends A Z i then forall m l, lead Z i x m l + lead Z i x l m = 0
+  else exists2 h, 0 <= h & forall m l,
+    h * ((m == 0%N)%:R + (l == 0%N)%:R) - h * 2%:R * (q ^+ m * q ^+ l)
+      <= lead Z i x m l + lead Z i x l m.
+
+Variables (alpha : nat -> R) (alpha0 : forall l, 0 < alpha l) (q : R) (q0 : 0 < q).
+Hypothesis q1 : forall l, q * (2%:R + alpha l) <= 1.
+Local Notation r := (fun l => (1 + alpha l)^-1).
+Local Notation s := (fun l => (1 + alpha l / 2%:R)^-1).
+
+Fact r01 l : 0 < r l < 1. Proof. by rewrite rate_gt0 ?rate_lt1. Qed.
+
+Fact half0 l : 0 < 1 + alpha l / 2%:R.
+Proof. by rewrite addr_gt0 ?ltr01 // divr_gt0 ?ltr0n. Qed.
+
+Fact rs l : r l + (1 - r l) * q <= s l.
+Proof.
+have b0 := alpha0 l; have p1 : 0 < 1 + alpha l by rewrite addr_gt0 ?ltr01.
+have -> : r l + (1 - r l) * q = (1 + alpha l * q) / (1 + alpha l) by field; rewrite gt_eqF.
+rewrite -[s l]mul1r ler_pdivr_mulr // mulrAC ler_pdivl_mulr ?half0 // mul1r.
+have : alpha l / 2%:R * (q * (2%:R + alpha l)) <= alpha l / 2%:R.
+  by rewrite ger_pmulr ?q1 // divr_gt0 ?ltr0n.
+rewrite -(ler_add2l (1 + alpha l / 2%:R)).
+have -> : 1 + alpha l / 2%:R + alpha l / 2%:R = 1 + alpha l by field.
+by apply: le_trans; rewrite le_eqVlt; apply/orP; left; apply/eqP; field.
+Qed.
+
+Fact sr l : s l ^+ 2 <= r l.
+Proof.
+rewrite exprVn lef_pinv ?posrE ?exprn_gt0 ?half0 ?addr_gt0 ?ltr01 //.
+have -> : (1 + alpha l / 2%:R) ^+ 2 = 1 + alpha l + (alpha l / 2%:R) ^+ 2 by field.
+by rewrite ler_addl exprn_ge0 // divr_ge0 ?ler0n ?ltW.
+Qed.
+
+Lemma mean_mix t (C : {set 'I_n}) (F : 'I_n -> nat -> 'rV[R]_d) :
+  mean C (fun j => mix r t (F j)) = mix r t (fun m => mean C (fun j => F j m)).
+Proof. by elim: t F => //= t IH F; rewrite meanD !IH. Qed.
+
+Lemma score_mix t (F G : nat -> 'rV[R]_d) :
+  score A (mix r t F) (mix r t G) = mix r t (fun m => mix r t (fun l => score A (F m) (G l) : R^o))
+    :> R^o /\
+  score A (mix r t F) (mix r t G) = mix r t (fun m => mix r t (fun l => score A (F l) (G m) : R^o))
+    :> R^o.
+Proof.
+have L v : score A (mix r t F) v = mix r t (fun m => score A (F m) v : R^o).
+  by rewrite (@mix_map _ r _ _ (fun u => score A u v : R^o)) // => a b ? ?; rewrite !score_lin.
+have Q u : score A u (mix r t G) = mix r t (fun m => score A u (G m) : R^o).
+  by rewrite (@mix_map _ r _ _ (fun v => score A u v : R^o)) // => a b ? ?; rewrite !score_lin.
+by split; [rewrite L | rewrite Q]; apply: eq_mix => m; [rewrite Q | rewrite L].
+Qed.
+
+(* lem-settled-ties, beyond it: the sets stay for ever, and every layer is known in closed form. *)
+Theorem sets_last Z : lasting q Z -> forall t i,
+  attends A (run A alpha Z t) i = attends A Z i /\
+  run A alpha Z t i = mix r t (fun m => cloud Z m i).
+Proof.
+move=> last; elim=> [|t IH] i; first by [].
+have next j : run A alpha Z t.+1 j = mix r t.+1 (fun m => cloud Z m j).
+  rewrite /= stepE // (IH j).1 (IH j).2; congr (_ + _ *: _).
+  by rewrite -[RHS]mean_mix; apply: eq_mean => l _; exact: (IH l).2.
+split=> //; set z := run A alpha Z t.+1; set C := attends A Z i.
+pose M := mean C z.
+have ME : M = mix r t.+1 (fun m => cloud Z m.+1 i).
+  by rewrite -[RHS]mean_mix; apply: eq_mean => l _; exact: next.
+have gapE x : score A (z i) (M - z x) * 2%:R =
+  mix r t.+1 (fun m => mix r t.+1 (fun l => lead Z i x m l + lead Z i x l m : R^o))
+    :> R^o.
+  have -> : M - z x = mix r t.+1 (fun m => cloud Z m.+1 i - cloud Z m x).
+    rewrite ME /z next -scaleN1r -mixZ -mixD; apply: eq_mix => m; by rewrite scaleN1r.
+  have [E1 E2] := score_mix t.+1 (fun m => cloud Z m i) (fun m => cloud Z m.+1 i - cloud Z m x).
+  rewrite mulr_natr mulr2n /z next {1}E1 E2.
+  apply: etrans (esym (mixD r t.+1 _ _)) _; apply: eq_mix => m.
+  exact: (esym (mixD r t.+1 _ _)).
+have in_ x : x \in C -> score A (z i) (z x) = score A (z i) M.
+  move=> xC; have := last i x; rewrite -/C xC => all0.
+  have : score A (z i) (M - z x) * 2%:R = 0.
+    by rewrite gapE mix2_eq0.
+  by move/eqP; rewrite mulf_eq0 pnatr_eq0 orbF scoreBr subr_eq0 => /eqP.
+have out x : x \notin C -> score A (z i) (z x) < score A (z i) M.
+  move=> xC; have := last i x; rewrite -/C (negbTE xC) => -[h h0 low].
+  rewrite -subr_gt0 -scoreBr -(pmulr_lgt0 _ (ltr0Sn R 1)) gapE.
+  apply: (mix2_gt0 r01 (ltW q0) rs sr _ h0 _ low).
+  by rewrite -mulr2n -mulr_natr mulr_gt0 ?ltr0n // /lead /cloud /= scoreBr subr_gt0 not_attends.
+have [j0 j0C] := attends_nonempty A Z i.
+apply/setP => j; apply/attendsP/idP => [all|jC l].
+  by apply: contraT => /out; rewrite ltNge -(in_ _ j0C) all.
+by rewrite (in_ j jC); case: (boolP (l \in C)) => [/in_ ->|/out/ltW].
+Qed.
+
+(* ... and if the clouds come to rest, the tokens go where the last of them is. *)
+Theorem lasting_sets_converge Z K : lasting q Z -> cloud Z K.+1 =1 cloud Z K ->
+  exists B, forall t i c,
+    `|run A alpha Z t i 0 c - cloud Z K i 0 c| <= B * \prod_(l < t) (1 + alpha l / 2%:R)^-1.
+Proof.
+move=> last rest; have at_rest := cloud_at_rest rest.
+pose F i c m : R := cloud Z m i 0 c - cloud Z K i 0 c.
+exists (\sum_(p : 'I_K * 'I_n * 'I_d) `|F p.1.2 p.2 p.1.1| / q ^+ p.1.1) => t i c.
+set B := \sum_p _; have B0 : 0 <= B.
+  by apply: sumr_ge0 => p _; rewrite divr_ge0 // exprn_ge0 ?ltW.
+have le m : `|F i c m| <= B * q ^+ m.
+  have [mK|Km] := ltnP m K; last by rewrite /F at_rest // subrr normr0 mulr_ge0 // exprn_ge0 ?ltW.
+  rewrite -ler_pdivr_mulr ?exprn_gt0 // /B.
+  rewrite (bigD1 (Ordinal mK, i, c)) //=.
+  rewrite ler_addl.
+  by apply: sumr_ge0 => p _; rewrite divr_ge0 // exprn_ge0 ?ltW.
+have -> : run A alpha Z t i 0 c - cloud Z K i 0 c = mix r t (F i c : nat -> R^o) :> R^o.
+  transitivity ((mix r t (fun m => cloud Z m i) - cloud Z K i) 0 c).
+    by rewrite (sets_last last t i).2 !mxE.
+  rewrite -[X in _ - X](mix_const r t) -scaleN1r -mixZ -mixD.
+  rewrite (@mix_map _ r _ _ (fun u : 'rV[R]_d => u 0 c : R^o)) => [|*]; last by rewrite !mxE.
+  by apply: eq_mix => m; rewrite scaleN1r !mxE.
+have up : mix r t (fun m => B * q ^+ m : R^o) <= B * \prod_(l < t) s l :> R.
+  by rewrite (mixZ r t B) ler_wpmul2l //; have /andP [] := mix_power r01 (ltW q0) rs t.
+rewrite ler_norml; apply/andP; split; last first.
+  by apply: le_trans up; apply: (mix_le r01) => m; apply: le_trans (le m); exact: ler_norm.
+rewrite ler_oppl; apply: le_trans up; have -> : - mix r t (F i c : nat -> R^o) =
+    mix r t (fun m => - F i c m : R^o) :> R^o.
+  by rewrite -scaleN1r -mixZ; apply: eq_mix => m; rewrite scaleN1r.
+by apply: (mix_le r01) => m; apply: le_trans (le m); rewrite -normrN; exact: ler_norm.
+Qed.
+
+End ForEver.
