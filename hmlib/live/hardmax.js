@@ -53,11 +53,11 @@ function rounding(query, { reach }, U) {
   return 12 * EPS * dot(times(sizes, query.map(Math.abs)), reach) + 32 * SMALLEST;
 }
 
-/** And how far because of the blur of query and keys. */
+/** And how far because of the blur of query and keys: by 1 of one, all may be equal. */
 function blurred(blur, e, keys, U) {
   const weight = U ? Math.abs(U[0][0]) + 2 * Math.abs(U[0][1]) + Math.abs(U[1][1]) : 2;
-  const [ofQuery, ofKey] = [e, keys.exponent].map(
-    (scale) => times2(blur, -Math.max(scale, -900)));
+  const relative = (exponent) => Math.min(1, times2(blur, -exponent));
+  const ofQuery = relative(e), ofKey = relative(keys.exponent);
   return 2 * weight * (ofQuery + ofKey + ofQuery * ofKey);
 }
 
