@@ -147,12 +147,13 @@ def attend(
         return Followed(np.zeros((b, m), int), everybody)
     if n <= LARGE or X.dtype == object:
         return by_all_scores(Q, X, A, real, blur)
+    planar = X.shape[2] == 2 and (A is None or plane.keeps_order(A))
+    road = plane.by_hull if planar else by_few_scores
     first, ties = np.empty((b, m), int), []
     for c, (asking, cloud) in enumerate(zip(Q, X, strict=True)):
         padded = real is not None and not real[c].all()
         names = np.flatnonzero(real[c]) if padded else None
         some = cloud[names] if padded else cloud
-        road = plane.by_hull if X.shape[2] == 2 else by_few_scores
         first[c], tied = road(asking, some, A, blur)
         if padded:
             first[c] = names[first[c]]
@@ -166,7 +167,7 @@ def by_few_scores(Q, X, A, blur):
 
     Returns (first, [(rows, members)]).
     """
-    asked, zero = candidates.on_hull(X, blur), ~Q.any(-1)
+    asked, zero = candidates.on_hull(X, blur), _looks_nowhere(Q, A)
     values = copy = np.arange(len(asked))
     if not blur:  # where floats merge, tokens do not
         values, copy = arithmetic.distinct(X[asked])
@@ -177,9 +178,18 @@ def by_few_scores(Q, X, A, blur):
         first[asking] = asked[values[followed.first[0]]]
         for _, rows, members in followed.ties:
             ties.append((asking[rows], asked[np.isin(copy, members)]))
-    if zero.any() and (blur or (X[0] != X).any()):  # a token at 0 follows all
+    if zero.any() and (blur or (X[0] != X).any()):  # they follow all
         ties.append((np.flatnonzero(zero), np.arange(len(X))))
     return first, ties
+
+
+def _looks_nowhere(Q, A):
+    """Is A q = 0, exactly? Of a definite A that is q = 0; others may be singular."""
+    if A is None:
+        return ~Q.any(-1)
+    zero = (abs(Q @ A) <= 1e-9 * (abs(Q) @ abs(A))).all(-1)  # perhaps
+    zero[zero] = ~(arithmetic.integers(Q[zero]) @ arithmetic.integers(A)).any(-1)
+    return zero
 
 
 def by_all_scores(Q, X, A=None, real=None, blur=0.0) -> Followed:
