@@ -21,6 +21,7 @@ from torch.nn import functional as F
 
 from hmlib import (
     HardmaxClassifier,
+    Plan,
     Vocabulary,
     evaluate,
     load_reviews,
@@ -140,7 +141,8 @@ def summary(taken):
 def agreement(seed=0, reviews=200, words=32, dim=16):
     """Gradients of i to iv on synthetic reviews without a near-tie, float64: the largest relative differences."""
     torch.manual_seed(seed)
-    model = HardmaxClassifier(1000, dim, padding="token", alpha=0.5).double()
+    model = HardmaxClassifier(1000, dim, padding="token").double()
+    model.set_alpha(0.5)
     ids = torch.stack([torch.randperm(999)[:words] + 1 for _ in range(reviews)])
     ids[:, 1::4] = ids[:, ::4]  # words that are repeated
     with torch.no_grad():
@@ -204,7 +206,7 @@ def run(
             for state in ("random start", "trained"):
                 if state == "trained":
                     learn = ids[:cut], labels[:cut]
-                    train(model, *learn, held, epochs=epochs, seed=seed)
+                    train(model, learn, held, Plan(epochs=epochs, seed=seed))
                 mean, most = settled(model, timed[0], batch)
                 row = {
                     "dim": dim,

@@ -20,7 +20,7 @@ LATER = {
     "text": ("Vocabulary", "load_reviews", "preprocess"),
     "explanation": ("Weights", "explain"),
     "classifier": ("HardmaxClassifier",),
-    "training": ("evaluate", "train"),
+    "training": ("Plan", "evaluate", "train"),
     "live.playground": ("Playground",),
     "live.reviews": ("ReviewExplorer",),
 }

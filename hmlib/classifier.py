@@ -1,8 +1,8 @@
 """Encoder, hardmax layers, decoder: a classifier of texts.
 
-Words become tokens by a table, tokens move through equal hardmax layers, and the mean of
-the last ones is judged by an affine map. Repeated words move alike, so each distinct word
-is one token with a weight in the mean: same result, less work.
+Words become tokens by a table, tokens move through equal hardmax layers, and the mean
+of the last ones is judged by an affine map. Repeated words move alike, so each distinct
+word is one token with a weight in the mean: same result, less work.
 """
 
 import math
@@ -18,8 +18,6 @@ with inputs.extra("torch"):
     from torch.nn import functional as F
 
 ATTENTION = ("hardmax", "pass-through", "softmax")
-KINDS = [f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)]
-INTEGERS = [getattr(torch, kind) for kind in KINDS]
 TOGETHER = 16  # reviews that go through the layers at once
 
 
@@ -35,11 +33,12 @@ class HardmaxClassifier(nn.Module):
                "pass-through": the same forward, while gradients pass as if the layers
                were the identity (so alpha has none)
                "softmax": of the scores over `temperature`, as the paper trains
-    alpha      > 0 to start from, or None for a random one in (0, 1); learned unless
-               learn_alpha is False
+    alpha      a number > 0, which stays; None: learned, from a random start in (0, 1)
     A          None for the identity, a positive definite matrix, or "learned"
     Integer ids (batch, length) go in, logits (batch,) come out.
     """
+
+    temperature = 1e-3  # of the paper's softmax
 
     def __init__(
         self,
@@ -49,9 +48,7 @@ class HardmaxClassifier(nn.Module):
         padding: str = "mask",
         attention: str = "hardmax",
         alpha: float | None = None,
-        learn_alpha: bool = True,
         A: np.ndarray | str | None = None,
-        temperature: float = 1e-3,
     ):
         super().__init__()
         rows = inputs.count(rows, "rows", least=1)
@@ -60,14 +57,11 @@ class HardmaxClassifier(nn.Module):
         self.depth = inputs.count(depth, "depth", MOST_LAYERS)
         self.padding = inputs.choice(padding, "padding", PADDING)
         self.attention = inputs.choice(attention, "attention", ATTENTION)
-        self.temperature = inputs.number(temperature, "temperature", "> 0")
         self.embedding = nn.Embedding(rows, dim)
         self.decoder = nn.Linear(dim, 1)
-        learn_alpha = inputs.flag(learn_alpha, "learn_alpha")
-        self.raw_alpha = nn.Parameter(torch.zeros(()), requires_grad=learn_alpha)
-        if alpha is None:
-            alpha = float(torch.rand(()).clamp_min(1e-3))
-        self.set_alpha(alpha)
+        self.raw_alpha = nn.Parameter(torch.zeros(()), requires_grad=alpha is None)
+        start = float(torch.rand(()).clamp_min(1e-3)) if alpha is None else alpha
+        self.set_alpha(start)
         self.R = _root(A, dim)
         self.vocabulary = None
 
@@ -105,37 +99,32 @@ class HardmaxClassifier(nn.Module):
         return _positive(self.raw_alpha)
 
     def set_alpha(self, value: float) -> None:
-        value = inputs.rate(value, np.zeros(1))
+        value = float(inputs.rate(value, np.zeros(1)))
         most = torch.finfo(self.raw_alpha.dtype).max
-        if value > most:
-            raise ValueError(f"alpha is {value}: expected at most {most:.3g}.")
+        inputs.check(value <= most, "alpha", value, f"at most {most:.3g}")
         with torch.no_grad():
             self.raw_alpha.fill_(value if value > 30 else math.log(math.expm1(value)))
-
-    @property
-    def A(self) -> torch.Tensor | None:
-        """The matrix of the scores, R^T R, or None."""
-        return None if self.R is None else self.R.T @ self.R
 
     def layer(self, z, weights):
         """Whom each token follows, (B, n), and z (B, n, d) after one layer.
 
-        Tokens of weight 0 are not there, unless nobody is. With softmax, each attends to
-        all, to a word as often as it weighs, and most to the one that is returned.
+        Tokens of weight 0 are not there, unless nobody is. With softmax, each attends
+        to all, to a word as often as it weighs, and most to the one that is returned.
         """
-        if self.attention == "softmax":
-            scores, z = self.softened(z, weights)
-            return scores.argmax(-1), z
-        to = self.followed(z, heard(weights))
-        return to, self.toward(z, to)
+        there = heard(weights)
+        if self.attention != "softmax":
+            to = self.followed(z, there)
+            return to, self.toward(z, to)
+        there = there + weights.masked_fill(weights == 0, 1).log()[:, None]
+        scores = self.scores(z, there, self.temperature)
+        z = (z + self.alpha * scores.softmax(-1) @ z) / (1 + self.alpha)
+        return scores.argmax(-1), z
 
     def layers(self, z, weights):
         """z^depth from z^0."""
-        if self.attention == "softmax":
-            for _ in range(self.depth if z.shape[1] else 0):
-                _, z = self.softened(z, weights)
-            return z
         start, left, there = z, self.depth if z.shape[1] else 0, heard(weights)
+        while left and self.attention == "softmax":
+            z, left = self.layer(z, weights)[1], left - 1
         while left:
             to = self.followed(z, there)
             settled = (to.gather(1, to) == to) | (there[:, 0] < 0)
@@ -147,29 +136,17 @@ class HardmaxClassifier(nn.Module):
     @torch.no_grad()
     def followed(self, z, there):
         """The first of the largest scores, among who is there."""
-        return self.scores(z).add_(there).argmax(-1)
+        return self.scores(z, there).argmax(-1)
 
     def toward(self, z, to, layers=1):
         """z after so many layers in which each token follows the same leader."""
         goal = z.gather(1, to[..., None].expand_as(z))
         return goal + (1 + self.alpha) ** -layers * (z - goal)
 
-    def softened(self, z, weights):
-        """The scores over the temperature, and z after one layer of softmax."""
-        often = weights.masked_fill(weights == 0, 1).log()[:, None] + heard(weights)
-        y = self.rooted(z)
-        scores = torch.baddbmm(often, y / self.temperature, y.transpose(1, 2))
-        z = (z + self.alpha * scores.softmax(-1) @ z) / (1 + self.alpha)
-        return scores, z
-
-    def scores(self, z):
-        """<A z_i, z_j>, (B, n, n)."""
-        y = self.rooted(z)
-        return y @ y.transpose(1, 2)
-
-    def rooted(self, z):
-        """R z_i, in whose plain products A lies."""
-        return z if self.R is None else z @ self.R.T
+    def scores(self, z, there, temperature=1.0):
+        """<A z_i, z_j> / temperature, and what is added to that for j, (B, n, n)."""
+        y = z if self.R is None else z @ self.R.T
+        return torch.baddbmm(there, y / temperature, y.transpose(1, 2))
 
     def forward(self, ids, keep=None):
         """keep: bool, like ids; False leaves a word out (dropout, counterfactuals)."""
@@ -180,19 +157,16 @@ class HardmaxClassifier(nn.Module):
         if keep is not None:
             keep = tensor(keep, "keep")
             if keep.shape != ids.shape or keep.dtype != torch.bool:
-                raise ValueError(
-                    f"keep has shape {tuple(keep.shape)} and type {keep.dtype}: "
-                    f"expected a bool for each of the ids, {tuple(ids.shape)}."
-                )
+                given = f"keep has shape {tuple(keep.shape)} and type {keep.dtype}"
+                inputs.refuse(given, f"a bool for each of the ids, {tuple(ids.shape)}")
             weights = weights * keep
         ids, weights = merged(ids, weights)
-        # Reviews of like size go together: none waits for, or is as wide as, the largest.
-        sizes, order = (weights != 0).sum(1).sort()
-        means = []
-        for rows, size in zip(
-            order.split(TOGETHER), sizes.split(TOGETHER), strict=True
-        ):
-            width = int(size.max()) if len(size) else 0
+        # Reviews of like size go together: none waits for, or is as wide as, the
+        # largest.
+        sizes, means = (weights != 0).sum(1), []
+        order = sizes.argsort()
+        for rows in order.split(TOGETHER):
+            width = max(sizes[rows].tolist(), default=0)
             z, w = self.embedding(ids[rows, :width]), weights[rows, :width, None]
             means.append((self.layers(z, w[..., 0]) * w).sum(1) / w.sum(1).clamp_min(1))
         return self.decoder(torch.cat(means)[order.argsort()]).squeeze(-1)
@@ -200,17 +174,13 @@ class HardmaxClassifier(nn.Module):
     def checked(self, ids, name="ids"):
         """ids as a tensor of rows of this model."""
         ids = tensor(ids, name)
-        if ids.ndim != 2 or ids.dtype not in INTEGERS:
-            raise ValueError(
-                f"{name} have shape {tuple(ids.shape)} and type {ids.dtype}: expected "
-                "integers, (batch, length)."
-            )
+        if ids.ndim != 2 or ids.is_floating_point() or ids.dtype == torch.bool:
+            given = f"{name} have shape {tuple(ids.shape)} and type {ids.dtype}"
+            inputs.refuse(given, "integers, (batch, length)")
         rows, ids = self.embedding.num_embeddings, ids.long()
         if ids.numel() and (int(ids.min()) < 0 or int(ids.max()) >= rows):
-            raise ValueError(
-                f"{name} go from {int(ids.min())} to {int(ids.max())}: expected 0 to "
-                f"{rows - 1}, the rows."
-            )
+            given = f"{name} go from {int(ids.min())} to {int(ids.max())}"
+            inputs.refuse(given, f"0 to {rows - 1}, the rows")
         return ids
 
 
@@ -222,12 +192,10 @@ def tensor(X, name):
             X = torch.as_tensor(X if X.flags.writeable else X.copy())
         except (TypeError, ValueError):  # text, objects, dates
             kind = X.dtype if X.ndim else type(X.item()).__name__
-            raise ValueError(f"{name} is of type {kind}: expected numbers.") from None
+            inputs.refuse(f"{name} is of type {kind}", "numbers")
     if X.layout != torch.strided or X.is_quantized or X.is_complex() or X.is_meta:
-        raise ValueError(
-            f"{name} is no plain tensor ({X.layout}, {X.dtype}): expected a dense one "
-            "of real numbers."
-        )
+        given = f"{name} is no plain tensor ({X.layout}, {X.dtype})"
+        inputs.refuse(given, "a dense one of real numbers")
     return X.detach()
 
 
@@ -254,8 +222,7 @@ def _positive(raw):
 def _root(A, dim):
     """R with R^T R = A, learned or not, or None for the identity."""
     learned = isinstance(A, str)
-    if learned and A != "learned":
-        raise ValueError(f'A is {A!r}: expected a matrix, None or "learned".')
+    inputs.check(not learned or A == "learned", "A", A, 'a matrix, None or "learned"')
     A = np.eye(dim) if learned else inputs.matrix(A, np.zeros((1, dim)))
     if A is None:
         return None

@@ -48,10 +48,8 @@ class Weights:
             return
         rows = len(inputs.instance(self.vocabulary, "vocabulary", Vocabulary))
         if rows != len(E):
-            raise ValueError(
-                f"vocabulary has {rows} rows, padding included: expected {len(E)}, "
-                "those of the model."
-            )
+            given = f"vocabulary has {rows} rows, padding included"
+            inputs.refuse(given, f"{len(E)}, those of the model")
 
     @property
     def words(self) -> list[str]:
@@ -59,8 +57,8 @@ class Weights:
         return self.vocabulary.words
 
     def save(self, path: str | Path, **about) -> None:
-        """The numbers as safetensors; words, layers and what else there is to say as JSON
-        beside it, as `results/` has them."""
+        """The numbers as safetensors; words, layers and what else there is to say as
+        JSON beside it, as `results/` has them."""
         with inputs.extra("torch"):
             from safetensors.numpy import save
 
@@ -88,11 +86,9 @@ class Weights:
             arrays, about = load(content), json.loads(beside)
             table, v, A = arrays["embedding"], arrays["weight"], arrays.get("A")
             alpha, bias = arrays["alpha"].item(), arrays["bias"].item()
-            padding, words = (
-                about.get("padding", "mask"),
-                Vocabulary([about["words"][1:]]),
-            )
-            return cls(table, alpha, about["depth"], v, bias, A, padding, words)
+            padding, words = about.get("padding", "mask"), about["words"][1:]
+            depth, vocabulary = about["depth"], Vocabulary([words])
+            return cls(table, alpha, depth, v, bias, A, padding, vocabulary)
         except Exception as error:  # of many kinds, all for one reason
             raise ValueError(
                 f"{path}, or the .json beside it, is damaged, or no model: "
@@ -148,7 +144,9 @@ def explain(
     length      to which reviews are cut; and filled with padding, if that is a token
     """
     model = weights_of(model, vocabulary)
-    names, counts, unknown, rows = _tokens(model, words, length)
+    ids = _ids(model, words, length)
+    rows = list(dict.fromkeys(ids.tolist()))
+    names, counts = [model.words[i] for i in rows], np.bincount(ids)[rows]
     Z, v, A, depth = model.embedding[rows], model.v, model.A, model.depth
     path = dynamics.simulate(Z, model.alpha, depth, A)
     follows = [attention.follow(tokens, A) for tokens in path.tokens[:-1]]
@@ -159,7 +157,7 @@ def explain(
     return Explanation(
         words=names,
         counts=counts,
-        unknown=unknown,
+        unknown=[word for word in words if word not in model.vocabulary.index],
         logit=float(votes.sum() + model.bias),
         path=path,
         follows=follows,
@@ -169,16 +167,15 @@ def explain(
         v=v,
         bias=model.bias,
         without=_without(model, Z, counts),
-        stable=_stable(path, follows, A),
+        stable=_stable(path.tokens[:-1], follows, A),
     )
 
 
 def weights_of(model, vocabulary: Vocabulary | None = None) -> Weights:
     """Those of a HardmaxClassifier, or these, with their vocabulary or another one."""
     if not isinstance(model, Weights):
-        if not callable(getattr(model, "weights", None)):
-            kind, what = type(model).__name__, "HardmaxClassifier, or its Weights"
-            raise ValueError(f"model is of type {kind}: expected a {what}.")
+        right = callable(getattr(model, "weights", None))
+        inputs.typed(right, "model", model, "a HardmaxClassifier, or its Weights")
         model = model.weights()
     model = model if vocabulary is None else replace(model, vocabulary=vocabulary)
     if model.vocabulary is None:
@@ -188,25 +185,22 @@ def weights_of(model, vocabulary: Vocabulary | None = None) -> Weights:
     return model
 
 
-def _tokens(model, words, length):
-    """The distinct known words in order, how often each stands there, those that are not
-    known, and the rows of the embedding."""
+def _ids(model, words, length):
+    """Of the words that take part."""
     words = inputs.words(words, "words")
-    if length is not None:
-        length = inputs.count(length, "length", least=1)
+    length = length if length is None else inputs.count(length, "length", least=1)
     ids = model.vocabulary.encode(words, length)
     ids = ids if model.padding == "token" else ids[ids != 0]
     if not ids.any():
         raise ValueError(
             f"None of the {len(words)} words is in the vocabulary: nothing to explain."
         )
-    rows, counts = list(dict.fromkeys(ids.tolist())), np.bincount(ids)
-    unknown = [word for word in words if word not in model.vocabulary.index]
-    return [model.words[i] for i in rows], counts[rows], unknown, rows
+    return ids
 
 
 def _without(model, Z, counts):
-    """The logit without each word in turn: n clouds at once, each with another hidden."""
+    """The logit without each word in turn: n clouds at once, each with another
+    hidden."""
     n = len(Z)
     if n == 1:
         return np.array([np.nan])
@@ -217,14 +211,12 @@ def _without(model, Z, counts):
     return means + model.bias
 
 
-def _stable(path, follows, A):
+def _stable(tokens, follows, A):
     """If all move by at most e, a gap g of scores between j and l shrinks by at most
     e (|z_j - z_l| + 2 |z_i|) + 2 e^2, for i that follows j."""
-    if len(follows) == 0 or path.tokens.shape[1] == 1:
-        return math.inf
-    R = np.eye(path.tokens.shape[-1]) if A is None else np.linalg.cholesky(A).T
+    R = np.eye(tokens.shape[-1]) if A is None else np.linalg.cholesky(A).T
     least = math.inf
-    for Z, to in zip(path.tokens[:-1] @ R.T, follows, strict=True):
+    for Z, to in zip(tokens @ R.T, follows, strict=True):
         gap = (Z * Z[to]).sum(-1)[:, None] - Z @ Z.T
         apart = np.linalg.norm(Z[to][:, None] - Z, axis=-1)
         reach = apart + 2 * np.linalg.norm(Z, axis=-1)[:, None]

@@ -30,7 +30,6 @@ def write_whole(path: str | Path, content: bytes | str) -> None:
             # Or a name may outlive a loss of power, and its content not.
             os.fsync(file.fileno())
         os.replace(draft, path)
-    except BaseException:
-        with suppress(OSError):
+    finally:
+        with suppress(OSError):  # it is gone, if all went well
             draft.unlink()
-        raise

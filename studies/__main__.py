@@ -7,7 +7,7 @@ from fnmatch import fnmatch
 from importlib import import_module
 from pathlib import Path
 
-from studies import data, graph
+from studies import data
 from studies.data import HOME
 from studies.provenance import ROOT
 
@@ -64,6 +64,8 @@ def main(arguments=None):
     if words[:1] == ["data"]:
         data.main(words[1:])
         return
+    from studies import graph  # which takes Dask along, as the studies do
+
     given = _parser().parse_args(words)
     study = import_module(f"studies.{given.study}")
     tasks = study.tasks()

@@ -3,6 +3,7 @@ JSON and tensors as safetensors, believed only together, and as they were writte
 
 import hashlib
 import json
+from dataclasses import asdict
 from pathlib import Path
 
 import torch
@@ -10,103 +11,88 @@ from safetensors.torch import load, save
 
 from hmlib import inputs, training
 from hmlib.files import write_whole
-from hmlib.training import CLIP, History, Start, best_of, held_out, pair, state_of
+from hmlib.training import CLIP, Plan, Run, pair, state_of
 
 
 def train(
     model,
-    ids,
-    labels,
+    data,
     validation=None,
     folder=None,
     measure=None,
     alpha_rate=None,
-    **more,
-) -> History:
+    **plan,
+) -> Run:
     """`hmlib.train`, which goes on from a folder, and ends like an unbroken run.
 
     folder      where checkpoints go; None: nowhere
     measure     a function of the model and the number of the epoch: the dict it returns
                 joins the row of that epoch
     alpha_rate  a rate for alpha of its own
-    more        what hmlib.train takes
+    plan        what a Plan takes
     After an interruption the model is as it was before, so that the same call goes on.
     """
+    plan = Plan(**plan)
     if measure is not None and not callable(measure):
-        raise ValueError(
-            f"measure is {inputs.shown(measure)}: expected a function, or None."
-        )
+        inputs.refuse(f"measure is {inputs.shown(measure)}", "a function, or None")
     if alpha_rate is not None:
         alpha_rate = inputs.number(alpha_rate, "alpha_rate", "> 0")
-    rate = inputs.number(more.get("rate", DEFAULTS["rate"]), "rate", "> 0")
-    data = pair(model, ids, labels)
-    data += held_out(model, validation) or ()
     learned = {name: p for name, p in model.named_parameters() if p.requires_grad}
-    groups = [{"params": [p], "lr": rate} for p in learned.values()]
-    if alpha_rate is not None and "raw_alpha" in learned:
-        groups[list(learned).index("raw_alpha")]["lr"] = alpha_rate
-    optimiser, before, store = (
-        torch.optim.Adam(groups, fused=True),
-        state_of(model),
-        None,
-    )
+    store = None
     if folder is not None:
-        step = {name: more.get(name, DEFAULTS[name]) for name in ("batch", "seed")}
-        step |= {"clip": CLIP, "dropout": more.get("dropout", DEFAULTS["dropout"])}
-        settings = {"rate": rate, "alpha_rate": alpha_rate} | step
-        settings |= {"data": digest(*data), "start": digest(*before.values())}
+        settings = {name: x for name, x in asdict(plan).items() if name != "epochs"}
+        settings |= {"alpha_rate": alpha_rate, "clip": CLIP, "learned": list(learned)}
+        given = pair(model, data)
+        given += () if validation is None else pair(model, validation, "validation ")
+        start = state_of(model).values()
+        settings |= {"data": digest(*given), "start": digest(*start)}
         layers = [model.depth, model.padding, model.attention, model.temperature]
-        settings |= {"learned": list(learned), "model": layers}
-        store = Checkpoints(inputs.path(folder, "folder"), settings)
+        store = Checkpoints(inputs.path(folder, "folder"), settings | {"model": layers})
 
-    def after(model, optimiser, rows):
-        if measure is not None:
-            told = measure(model, len(rows) - 1)
-            rows[-1] |= inputs.instance(told, "what measure returns", dict)
+    def hook(run):
+        if run.epochs:
+            if measure is not None:
+                told = measure(model, len(run.epochs) - 1)
+                run.epochs[-1] |= inputs.instance(told, "what measure returns", dict)
+            if store is not None:
+                store.save(run)
+            return
+        rates = dict.fromkeys(learned, plan.rate)
+        if alpha_rate is not None and "raw_alpha" in rates:
+            rates["raw_alpha"] = alpha_rate
+        groups = [{"params": [p], "lr": rates[name]} for name, p in learned.items()]
+        run.optimiser = torch.optim.Adam(groups, fused=True)
         if store is not None:
-            store.save(model, optimiser, rows)
+            store.restore(run)
 
-    try:
-        rows = [] if store is None else store.restore(model, optimiser)
-        start = Start(optimiser, rows, store and store.best)
-        return training.train(
-            model, ids, labels, validation, after=after, start=start, **more
-        )
-    except BaseException:
-        model.load_state_dict(before)
-        raise
-
-
-DEFAULTS = training.train.__kwdefaults__
+    return training.train(model, data, validation, plan, hook)
 
 
 class Checkpoints:
     """The last two epochs in a folder, each sealed with its digest."""
 
     def __init__(self, folder, settings):
-        self.folder, self.settings, self.best = folder, settings, None
+        self.folder, self.settings = folder, settings
         if folder.exists() and not folder.is_dir():
             raise ValueError(
                 f"folder is {folder}, a file: expected a folder for checkpoints."
             )
         folder.mkdir(parents=True, exist_ok=True)
 
-    def save(self, model, optimiser, rows):
-        if best_of(rows) == len(rows) - 1:
-            self.best = state_of(model)
-        tensors = {f"model.{name}": x for name, x in model.state_dict().items()}
-        tensors |= {f"best.{name}": value for name, value in self.best.items()}
-        for i, state in optimiser.state_dict()["state"].items():
+    def save(self, run):
+        tensors = {f"model.{name}": x for name, x in run.model.state_dict().items()}
+        tensors |= {f"best.{name}": value for name, value in run.weights.items()}
+        for i, state in run.optimiser.state_dict()["state"].items():
             tensors |= {f"adam.{i}.{name}": value for name, value in state.items()}
-        record = {"settings": self.settings, "epochs": rows, "best": best_of(rows)}
-        write_sealed(self.folder / f"epoch-{len(rows):04d}", record, tensors)
+        record = {"settings": self.settings, "epochs": run.epochs, "best": run.best}
+        write_sealed(self.folder / f"epoch-{len(run.epochs):04d}", record, tensors)
         for old in sorted(self.folder.glob("epoch-*.json"))[:-2]:
             # It is missing, if another run goes on here as well.
             old.unlink(missing_ok=True)
             old.with_suffix(".safetensors").unlink(missing_ok=True)
 
-    def restore(self, model, optimiser):
-        """The epochs of the newest sound checkpoint; model and optimiser as they were."""
+    def restore(self, run):
+        """To where it was at the newest sound checkpoint."""
         record, tensors = self._newest()
         kinds = {"model": {}, "best": {}, "adam": {}}
         for name, value in tensors.items():
@@ -117,10 +103,9 @@ class Checkpoints:
             i, entry = name.split(".")
             state.setdefault(int(i), {})[entry] = value
         if tensors:
-            model.load_state_dict(kinds["model"])
-            optimiser.load_state_dict(optimiser.state_dict() | {"state": state})
-            self.best = kinds["best"]
-        return record["epochs"]
+            run.model.load_state_dict(kinds["model"])
+            run.optimiser.load_state_dict(run.optimiser.state_dict() | {"state": state})
+            run.weights, run.epochs = kinds["best"], record["epochs"]
 
     def _newest(self):
         """(record, tensors); damaged ones are passed over."""
@@ -157,8 +142,8 @@ def write_sealed(path, record, tensors):
 
 
 def read_sealed(path):
-    """(record, tensors) as they were written; None if they are not there, or are not what
-    was written."""
+    """(record, tensors) as they were written; None if they are not there, or are not
+    what was written."""
     for file in (Path(f"{path}.json"), Path(f"{path}.safetensors")):
         if file.is_dir():  # not ours, and in the way of what is to be written
             raise ValueError(

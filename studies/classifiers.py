@@ -105,7 +105,7 @@ def circle(folder, way, seed, first=None, unfreeze=None, **options):
     if unfreeze:
         model.attention = unfreeze
         how = {"epochs": 2, "rate": 3e-4, "seed": seed, "dropout": 0.3}
-        data = *texts.of("fit"), texts.of("held")
+        data = texts.of("fit"), texts.of("held")
         epochs = epochs + train(model, *data, folder=f"{folder}/2", **how).epochs
     facts = {"epochs": epochs} | judged(model, texts) | {"depth": model.depth}
     if model.depth:

@@ -1,4 +1,5 @@
-"""What the studies ask of a trained classifier: who leads, what its words and its leaders are worth."""
+"""What the studies ask of a trained classifier: who leads, what its words and its
+leaders are worth."""
 
 from copy import deepcopy
 
@@ -10,11 +11,14 @@ from hmlib.classifier import merged
 
 @torch.no_grad()
 def runs(model, ids, layers=None, batch=250, dtype=torch.float64):
-    """Reviews of like size together: (rows, ids, words, weights, follows (layers, B, heads, n), z (B, n, d)).
+    """Reviews of like size together: (rows, ids, words, weights, follows (layers, B,
+    heads, n), z (B, n, d)).
 
-    words are the distinct ones, 0 beyond the last; weights their numbers, 0 for what is not there. layers None: those of
-    the model; "all": on until everybody follows a leader, so that the last of follows names the leaders of the definition.
-    In float32, in which models are trained, followers come so near to their leaders that one is taken for the other.
+    words are the distinct ones, 0 beyond the last; weights their numbers, 0 for what is
+    not there. layers None: those of the model; "all": on until everybody follows a
+    leader, so that the last of follows names the leaders of the definition. In float32,
+    in which models are trained, followers come so near to their leaders that one is
+    taken for the other.
     """
     model = deepcopy(model).to(dtype)
     weights = torch.ones(ids.shape) if model.padding == "token" else (ids != 0).float()
@@ -36,7 +40,8 @@ def runs(model, ids, layers=None, batch=250, dtype=torch.float64):
 
 
 def settled(to, weights):
-    """bool (B,): whoever is followed by to (B, heads, n) follows himself, in all heads."""
+    """bool (B,): whoever is followed by to (B, heads, n) follows himself, in all
+    heads."""
     alone = (to == torch.arange(to.shape[-1])).all(1)
     return (alone[:, None].expand_as(to).gather(2, to).all(1) | (weights == 0)).all(1)
 
@@ -47,7 +52,8 @@ def leading(follows, weights, layer=-1):
 
 
 def how_many_lead(model, ids):
-    """Mean number of leaders in the model's last layer, of distinct words, and the share of reviews that have settled."""
+    """Mean number of leaders in the model's last layer, of distinct words, and the
+    share of reviews that have settled."""
     lead = words = still = 0
     for _, _, _, w, follows, _ in runs(model, ids):
         lead += int(leading(follows, w).sum())
@@ -61,9 +67,11 @@ def how_many_lead(model, ids):
 
 
 def table_1(model, ids):
-    """Leaders of each review, counted in two ways: average, standard deviation, least, most, and how many led from the start.
+    """Leaders of each review, counted in two ways: average, standard deviation, least,
+    most, and how many led from the start.
 
-    The paper's code looks once more after one layer more than the model has, in float32; the definition at all layers.
+    The paper's code looks once more after one layer more than the model has, in
+    float32; the definition at all layers.
     """
     out = {}
     for counting, layers, dtype in (
@@ -88,9 +96,11 @@ def table_1(model, ids):
 
 
 def leader_words(model, ids, labels, words, sure=0.0, strong=0.0, many=40):
-    """The most frequent leaders among reviews judged rightly with a probability > sure, with |v z + b| > strong at the end.
+    """The most frequent leaders among reviews judged rightly with a probability > sure,
+    with |v z + b| > strong at the end.
 
-    With the number of all reviews in which the word leads, and the score that it has of its own.
+    With the number of all reviews in which the word leads, and the score that it has of
+    its own.
     """
     v, b = model.decoder.weight[0].detach(), float(model.decoder.bias.detach())
     counts, anyhow, score = (
@@ -124,10 +134,12 @@ def leader_words(model, ids, labels, words, sure=0.0, strong=0.0, many=40):
 
 @torch.no_grad()
 def interpretability(model, ids, labels, scores, bias, seed=0, batch=250):
-    """What is left of the verdicts when only leaders are kept, and when leaders or as many other words go.
+    """What is left of the verdicts when only leaders are kept, and when leaders or as
+    many other words go.
 
-    scores, bias  the control: a score for each word, averaged. "top": its strongest words. Deleted is deleted: the model
-    runs anew on what is left. All against the control, which loses the same words.
+    scores, bias  the control: a score for each word, averaged. "top": its strongest
+                  words. Deleted is deleted: the model runs anew on what is left. All
+                  against the control, which loses the same words.
     """
     generator, n = torch.Generator().manual_seed(seed), len(ids)
     kinds = ("nothing", "leaders", "random", "random others", "top", "all but leaders")

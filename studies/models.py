@@ -11,9 +11,11 @@ from studies.checkpoints import train
 
 
 class Circle(nn.Module):
-    """Words on a circle, but for their lengths: z_w = length_w (sqrt(1 - s_w^2), s_w), s_w = tanh(t_w).
+    """Words on a circle, but for their lengths: z_w = length_w (sqrt(1 - s_w^2), s_w),
+    s_w = tanh(t_w).
 
-    On the unit circle everybody follows himself; lengths in [1, 1 + delta] make the longer words leaders.
+    On the unit circle everybody follows himself; lengths in [1, 1 + delta] make the
+    longer words leaders.
     """
 
     def __init__(self, lengths):
@@ -36,11 +38,11 @@ class RandomAttention(HardmaxClassifier):
         super().__init__(*args, **options)
         self.register_buffer("draws", torch.zeros((), dtype=torch.int64))
 
-    def scores(self, z):
+    def scores(self, z, there, temperature=1.0):
         self.draws += 1
         generator = torch.Generator().manual_seed(int(self.draws))
         shape = len(z), z.shape[1], z.shape[1]
-        return torch.rand(shape, generator=generator, dtype=z.dtype)
+        return torch.rand(shape, generator=generator, dtype=z.dtype) + there
 
 
 class Variant(HardmaxClassifier):
@@ -57,12 +59,13 @@ class Variant(HardmaxClassifier):
     width     of the network after attention, z + W' relu(W z + b) + b', starting at z;
               0: none
     attend    False: no attention in the layers
-    attention "pass-through", here layer by layer: a layer hands its gradient on as if it
-              had moved nobody. Argmax has no gradient for A: where A is learned, it gets
-              the one that softmax would have given it in that layer.
+    attention "pass-through", here layer by layer: a layer hands its gradient on as if
+    it
+              had moved nobody. Argmax has no gradient for A: where A is learned, it
+              gets the one that softmax would have given it in that layer.
     """
 
-    EPS = 0.01
+    EPS, temperature = 0.01, 1.0
 
     def __init__(
         self,
@@ -77,8 +80,7 @@ class Variant(HardmaxClassifier):
         attention="pass-through",
         **options,
     ):
-        fixed = {"alpha": 1.0, "learn_alpha": False, "temperature": 1.0}
-        super().__init__(rows, dim, depth, attention=attention, **fixed | options)
+        super().__init__(rows, dim, depth, attention=attention, alpha=1.0, **options)
         self.norm, self.attend, self.learn = norm, attend, learn
         self.L, self.forth = None, None
         if heads > 1 or learn:
@@ -143,16 +145,15 @@ class Variant(HardmaxClassifier):
 
 
 def normalised(z, norm):
-    """On the sphere of radius sqrt(d); with norm "layer", after the mean of the coordinates is taken out."""
+    """On the sphere of radius sqrt(d); with norm "layer", after the mean of the
+    coordinates is taken out."""
     z = z - z.mean(-1, keepdim=True) if norm == "layer" else z
     return z.shape[-1] ** 0.5 * nn.functional.normalize(z, dim=-1)
 
 
 def on_circle(t, lengths, decoder, depth, attention, alpha=4.0):
     """A classifier of d = 2 whose words stay on the circle while it is trained."""
-    model = HardmaxClassifier(
-        len(t), 2, depth, attention=attention, alpha=alpha, learn_alpha=False
-    )
+    model = HardmaxClassifier(len(t), 2, depth, attention=attention, alpha=alpha)
     model.embedding.weight.data = t
     # From t to the tokens, in each step: that is what a parametrization is.
     circle = Circle(lengths)
@@ -189,14 +190,14 @@ def lengths(texts, delta):
 def scores_alone(texts, epochs=8, rate=0.01, dropout=0.3, **options):
     """A score for each word, their mean, a bias: no attention. The first of two stages,
     and a control."""
-    model = HardmaxClassifier(len(texts.words), 1, depth=0, learn_alpha=False)
+    model = HardmaxClassifier(len(texts.words), 1, depth=0, alpha=1.0)
     with torch.no_grad():
         model.embedding.weight.zero_()
         model.decoder.weight.fill_(1.0)
         model.decoder.bias.zero_()
     history = train(
         model,
-        *texts.of("fit"),
+        texts.of("fit"),
         texts.of("held"),
         epochs=epochs,
         rate=rate,
@@ -221,7 +222,7 @@ def second_stage(
         "rate": 3e-4 if scale < 0.5 else 1e-3,
         "dropout": 0.3,
     } | options
-    history = train(model, *texts.of("fit"), texts.of("held"), **options)
+    history = train(model, texts.of("fit"), texts.of("held"), **options)
     return free(model), history
 
 
@@ -237,7 +238,7 @@ def one_stage(
         attention,
     )
     options = {"epochs": 8, "rate": 2e-3, "dropout": 0.3} | options
-    history = train(model, *texts.of("fit"), texts.of("held"), **options)
+    history = train(model, texts.of("fit"), texts.of("held"), **options)
     return free(model), history
 
 
@@ -247,25 +248,20 @@ def free_embedding(
     depth=8,
     attention="hardmax",
     alpha=None,
-    learn_alpha=True,
     temperature=1e-3,
     seed=0,
     **options,
 ):
     """A table that starts from N(0, 1). Returns the start, too."""
     torch.manual_seed(seed)
-    about = {
-        "depth": depth,
-        "alpha": alpha,
-        "learn_alpha": learn_alpha,
-        "temperature": temperature,
-    }
+    about = {"depth": depth, "alpha": alpha}
     if attention == "random":
         model = RandomAttention(len(texts.words), dim, **about)
     else:
         model = HardmaxClassifier(len(texts.words), dim, attention=attention, **about)
+    model.temperature = temperature
     start = model.embedding.weight.detach().clone()
-    history = train(model, *texts.of("fit"), texts.of("held"), seed=seed, **options)
+    history = train(model, texts.of("fit"), texts.of("held"), seed=seed, **options)
     return model, history, start
 
 

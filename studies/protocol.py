@@ -35,7 +35,7 @@ def paper_protocol(folder, dim, way="paper", padding="token", epochs=101, seed=0
         return row
 
     how = {"folder": folder, "measure": measure, "seed": seed}
-    history = train(model, *texts.of("train"), epochs=epochs, rate=1e-3, **how)
+    history = train(model, texts.of("train"), epochs=epochs, rate=1e-3, **how)
     return {"epochs": history.epochs}, models.stored(model)
 
 

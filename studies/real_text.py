@@ -43,7 +43,7 @@ def fitted(folder, way="128", seed=0, control=None, asked=3000, epochs=5, **opti
     torch.manual_seed(seed)
     model = models.Variant(len(texts.words), **{"dim": 2} | options)
     how = {"epochs": epochs, "rate": 0.01, "dropout": 0.3, "seed": seed}
-    data = *texts.of("fit"), texts.of("held")
+    data = texts.of("fit"), texts.of("held")
     history = train(model, *data, folder=folder, **how)
     accuracy = {rows: evaluate(model, *texts.of(rows))[1] for rows in ("held", "test")}
     facts = {"best": history.best} | accuracy

@@ -16,7 +16,7 @@ from studies.texts import encoded
 
 SEEDS, MORE_SEEDS = range(3), range(5)
 DEPTHS, DIMENSIONS = range(1, 13), (2, 4, 8, 16)
-ONE_ALPHA = {"alpha": 1.0, "learn_alpha": False}
+ONE_ALPHA = {"alpha": 1.0}
 
 # The paper's protocol at d = 16, where its best test epoch comes early, with one thing
 # changed.

@@ -1,4 +1,5 @@
-"""The 50,000 reviews as numbers, in the ways that the studies compare; made once and kept."""
+"""The 50,000 reviews as numbers, in the ways that the studies compare; made once and
+kept."""
 
 import warnings
 from collections import Counter
@@ -17,9 +18,9 @@ from studies.provenance import record
 
 PLAIN = {"style": "plain", "vocabulary": "fit", "most": 30_000, "least": 5}
 WAYS = {
-    # The paper's: capitals kept, words of all reviews, test ones too, and no validation.
+    # The paper's: capitals kept, words of all reviews, also to test, no validation.
     "paper": {"style": "paper", "vocabulary": "all", "length": 128},
-    # Ours: words of the rows that are fitted, the last seventh of the training rows for validation.
+    # Ours: words of the rows that are fitted, a seventh of the training rows held out.
     "128": PLAIN | {"length": 128},
     "full": PLAIN | {"length": 400},
     "pairs": PLAIN | {"length": 400, "pairs": 20_000},
@@ -31,7 +32,8 @@ WAYS = {
 
 
 class Texts(NamedTuple):
-    """ids (50000, length), labels (50000,), words by id, and the rows to fit, to hold out for validation, and to test."""
+    """ids (50000, length), labels (50000,), words by id, and the rows to fit, to hold
+    out for validation, and to test."""
 
     ids: torch.Tensor
     labels: torch.Tensor
@@ -41,7 +43,8 @@ class Texts(NamedTuple):
     test: torch.Tensor
 
     def of(self, rows):
-        """(ids, labels) of "fit", "held", "test", or "train", which is the first two."""
+        """(ids, labels) of "fit", "held", "test", or "train", which is the first
+        two."""
         rows = (
             torch.cat([self.fit, self.held]) if rows == "train" else getattr(self, rows)
         )
@@ -50,7 +53,8 @@ class Texts(NamedTuple):
 
 @cache
 def encoded(way):
-    """The reviews in one of the WAYS. What is kept is believed only as it was written, by this code, from this data."""
+    """The reviews in one of the WAYS. What is kept is believed only as it was written,
+    by this code, from this data."""
     shelf = Shelf(Path(HOME).expanduser() / "studies" / "texts")
     key = Key(
         digest([WAYS[way], SHA256["kaggle"], SHA256["official"]]), code_of(_encode)
@@ -100,7 +104,8 @@ def _encode(style, vocabulary, length, most=None, least=1, pairs=0, split="kaggl
 
 
 def telling_pairs(texts, labels, rows, many):
-    """The pairs of neighbours that tell positive from negative training reviews best, and where each review has them."""
+    """The pairs of neighbours that tell positive from negative training reviews best,
+    and where each review has them."""
     documents = []
     for text in texts:
         words = (word for word in plain_words(text) if word)

@@ -37,8 +37,7 @@ def trained(folder, seed, deadly=None, after=2):
 
     history = train(
         model,
-        ids,
-        labels,
+        (ids, labels),
         epochs=4,
         seed=seed,
         folder=folder,

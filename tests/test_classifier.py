@@ -25,6 +25,7 @@ from torch.nn import functional as F
 from benchmarks import training_step
 from hmlib import (
     HardmaxClassifier,
+    Plan,
     Vocabulary,
     attention_sets,
     classifier,
@@ -76,9 +77,7 @@ def some_ids(seed, rows=40, batch=12, length=14):
 
 def by_steps(model, ids):
     """The logits by hmlib.step, review by review."""
-    A = None if model.A is None else model.A.detach().double().numpy()
-    A = None if A is None else (A + A.T) / 2
-    logits = []
+    A, logits = model.weights().A, []
     for row in ids:
         row = row[row != 0] if model.padding == "mask" else row
         Z = model.embedding.weight[row].detach().double().numpy()
@@ -166,10 +165,10 @@ def test_softmax_is_its_formula(padding, A):
         A=A,
         padding=padding,
         attention="softmax",
-        temperature=0.7,
         depth=3,
         alpha=1.3,
     )
+    model.temperature = 0.7
     ids = some_ids(1, batch=6, length=7)
     R, E, alpha = (
         (np.eye(3) if A is None else model.R.detach().numpy()),
@@ -331,9 +330,9 @@ def test_it_stops_computing_attention_and_nothing_changes(padding):
                 z = step(z, alpha)
             rounds = max(rounds, layer)
         calls, scores = [], model.scores
-        model.scores = lambda z, scores=scores, calls=calls: (
+        model.scores = lambda *args, scores=scores, calls=calls: (
             calls.append(1),
-            scores(z),
+            scores(*args),
         )[1]
         torch.testing.assert_close(model(ids), naive(model, ids), rtol=0, atol=1e-12)
         assert len(calls) == rounds
@@ -454,10 +453,8 @@ def test_alpha_stays_positive():
 
 
 def test_alpha_is_learned_or_not():
-    assert (
-        HardmaxClassifier(3, 2, alpha=1, learn_alpha=False).raw_alpha.requires_grad
-        is False
-    )
+    assert HardmaxClassifier(3, 2, alpha=1).raw_alpha.requires_grad is False
+    assert HardmaxClassifier(3, 2).raw_alpha.requires_grad is True
     torch.manual_seed(0)
     drawn = [HardmaxClassifier(3, 2).alpha.item() for _ in range(20)]
     assert len(set(drawn)) == 20 and min(drawn) > 0 and max(drawn) < 1
@@ -476,8 +473,6 @@ BAD = [
     (lambda: HardmaxClassifier(5, 2, padding="none"), "padding is 'none': expected one of 'mask', 'token'."),
     (lambda: HardmaxClassifier(5, 2, attention="hard"),
      "attention is 'hard': expected one of 'hardmax', 'pass-through', 'softmax'."),
-    (lambda: HardmaxClassifier(5, 2, temperature=0), "temperature is 0: expected a number > 0."),
-    (lambda: HardmaxClassifier(5, 2, temperature=math.nan), "temperature has NaN or infinite entries (shape ())"),
     (lambda: HardmaxClassifier(5, 2, alpha=0), "alpha is 0.0: expected a number > 0."),
     (lambda: HardmaxClassifier(5, 2, alpha=[1, 2]), "alpha has shape (2,): expected one number"),
     (lambda: HardmaxClassifier(5, 2, A="learn"), "A is 'learn': expected a matrix, None or \"learned\"."),
@@ -491,14 +486,17 @@ BAD = [
     (lambda: MODEL(torch.ones(1, 2)), "ids have shape (1, 2) and type torch.float32: expected integers"),
     (lambda: MODEL(torch.tensor([[1, 5]])), "ids go from 1 to 5: expected 0 to 4, the rows."),
     (lambda: MODEL(np.array([[-1, 2]])), "ids go from -1 to 2: expected 0 to 4, the rows."),
-    (lambda: train(MODEL, [[1], [2]], [1], ([[1]], [1])),
+    (lambda: train(MODEL, ([[1], [2]], [1]), ([[1]], [1])),
      "ids: 2 rows and labels of shape (1,); expected as many of both, labels 0 or 1."),
-    (lambda: train(MODEL, [[1]], [2], ([[1]], [1])), "ids: 1 rows and labels of shape (1,); expected as many of both, labels"),
-    (lambda: train(MODEL, [[1]], [math.nan], ([[1]], [1])), "ids: 1 rows and labels of shape (1,)"),
-    (lambda: train(MODEL, [[1]], [[1]], ([[1]], [1])), "ids: 1 rows and labels of shape (1, 1)"),
-    (lambda: train(MODEL, [[1]], [1], (torch.zeros(0, 1).long(), [])), "validation ids: 0 rows and validation labels of shape (0,)"),
-    (lambda: train(MODEL, [[1]], [1], ([[1]], [0.5])), "validation ids: 1 rows and validation labels of shape (1,)"),
-    (lambda: train(MODEL, [[9]], [1], ([[1]], [1])), "ids go from 9 to 9: expected 0 to 4, the rows."),
+    (lambda: train(MODEL, ([[1]], [2]), ([[1]], [1])), "ids: 1 rows and labels of shape (1,); expected as many of both, labels"),
+    (lambda: train(MODEL, ([[1]], [math.nan]), ([[1]], [1])), "ids: 1 rows and labels of shape (1,)"),
+    (lambda: train(MODEL, ([[1]], [[1]]), ([[1]], [1])), "ids: 1 rows and labels of shape (1, 1)"),
+    (lambda: train(MODEL, ([[1]], [1]), (torch.zeros(0, 1).long(), [])), "validation ids: 0 rows and validation labels of shape (0,)"),
+    (lambda: train(MODEL, ([[1]], [1]), ([[1]], [0.5])), "validation ids: 1 rows and validation labels of shape (1,)"),
+    (lambda: train(MODEL, ([[9]], [1]), ([[1]], [1])), "ids go from 9 to 9: expected 0 to 4, the rows."),
+    (lambda: train(MODEL, [[1]]), "data has 1 parts: expected two, ids and labels."),
+    (lambda: train(MODEL, ([[1]], [1]), ([[1]], [1], 3)), "validation has 3 parts: expected two, ids and labels."),
+    (lambda: train(MODEL, ([[1]], [1]), None, 5), "plan is of type int: expected a Plan."),
     (lambda: explain(3, ["good"]), "model is of type int: expected a HardmaxClassifier, or its Weights."),
     (lambda: explain(MODEL.weights(), ["good"]), "The model carries no vocabulary: pass vocabulary"),
     (lambda: explain(MODEL, ["good"]), "The model carries no vocabulary: pass vocabulary, or set model.vocabulary."),
@@ -539,18 +537,23 @@ def run(folder=None, variant="hardmax", epochs=5, start=0, **options):
     torch.manual_seed(start)
     model = HardmaxClassifier(41, 2, depth=3, **VARIANTS[variant])
     settings = {"rate": 0.02, "batch": 16, "dropout": 0.2, "epochs": epochs} | options
-    data = *settings.pop("data", toy(0)), settings.pop("held", toy(1))
+    data = settings.pop("data", toy(0)), settings.pop("held", toy(1))
     if folder is None and not {"measure", "alpha_rate"} & set(options):
-        return model.state_dict(), train(model, *data, **settings)
+        return model.state_dict(), train(model, *data, Plan(**settings))
     history = checkpoints.train(model, *data, folder, **settings)
     return model.state_dict(), history
 
 
 def same(one, other):
     """Bit by bit."""
-    return one[1] == other[1] and all(
+    return told(one[1]) == told(other[1]) and all(
         torch.equal(x, other[0][name]) for name, x in one[0].items()
     )
+
+
+def told(run):
+    """What there is to say of a training; nothing of None."""
+    return run and (run.epochs, run.best)
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
@@ -569,21 +572,17 @@ def test_it_learns(variant):
 
 def test_evaluate_is_what_it_says():
     model, (ids, labels) = a_model(0, rows=41), toy(3)
+    ids, labels = ids.repeat(3, 1), labels.repeat(3)  # more than one batch
     p = 1 / (1 + np.exp(-model(ids).detach().numpy()))
-    loss, accuracy = evaluate(model, ids, labels, batch=7)
+    loss, accuracy = evaluate(model, ids, labels)
     assert loss == pytest.approx(
         -np.where(labels == 1, np.log(p), np.log(1 - p)).mean(), rel=1e-12
     )
     assert accuracy == pytest.approx(
         ((p > 0.5) == (labels.numpy() == 1)).mean(), rel=1e-6
     )
-    train(
-        model,
-        ids.numpy(),
-        labels.numpy().tolist(),
-        (ids, labels == 1),
-        epochs=1,
-    )  # float64, any labels
+    data = ids.numpy(), labels.numpy().tolist()
+    train(model, data, (ids, labels == 1), Plan(epochs=1))  # float64, any labels
 
 
 def test_a_seed_decides():
@@ -644,18 +643,18 @@ def test_an_interrupted_model_is_as_it_was(tmp_path, monkeypatch):
         "dropout": 0.2,
         "epochs": 5,
     }
-    for run_it, where in (
-        (training.train, {}),
-        (checkpoints.train, {"folder": tmp_path}),
+    for run_it, how in (
+        (training.train, {"plan": Plan(**settings)}),
+        (checkpoints.train, {"folder": tmp_path} | settings),
     ):
         with pytest.MonkeyPatch.context() as patch, pytest.raises(Interrupted):
             interrupt(patch, training, "evaluate", 4)
-            run_it(model, *toy(0), toy(1), **settings, **where)
+            run_it(model, toy(0), toy(1), **how)
         assert all(
             torch.equal(before[name], value)
             for name, value in model.state_dict().items()
         )
-    history = run_it(model, *toy(0), toy(1), **settings, **where)
+    history = run_it(model, toy(0), toy(1), **how)
     assert same((model.state_dict(), history), run())
 
 

@@ -197,7 +197,7 @@ def assigned(**values):
 
 
 def trained(**options):
-    return train(a_model(), **{"epochs": 1} | options)
+    return train(a_model(), **{"plan": hmlib.Plan(epochs=1)} | options)
 
 
 # (what is called, its good arguments, {argument: which of BAD it has to take; or that, and its name in errors})
@@ -383,9 +383,7 @@ DOORS = {
             "padding": NOTHING,
             "attention": NOTHING,
             "alpha": POSITIVE | NONE,
-            "learn_alpha": {"a bool"},
             "A": MATRICES | NONE,
-            "temperature": POSITIVE,
         },
     ),
     "HardmaxClassifier.set_alpha": (
@@ -400,28 +398,32 @@ DOORS = {
     ),
     "train": (
         trained,
-        {"ids": IDS, "labels": LABELS, "validation": (IDS, LABELS)},
+        {"data": (IDS, LABELS), "validation": (IDS, LABELS)},
         {
-            "ids": {"int8", "a matrix"},
-            "labels": {"one row", "a range"},
+            "data": (NOTHING, "data|ids"),
             "validation": NONE,
-            "epochs": {"0"},
+            "plan": NONE,
+            "hook": FUNCTION,
+        },
+    ),
+    "Plan": (
+        hmlib.Plan,
+        {},
+        {
+            "epochs": {"0"} | ENDLESS,
             "rate": POSITIVE,
             "batch": {"no memory for it"},
             "seed": {"0", "no memory for it"},
             "dropout": ZERO,
-            "after": FUNCTION,
-            "start": NONE,
         },
     ),
     "evaluate": (
         evaluate,
-        {"model": MODEL, "ids": IDS, "labels": LABELS, "batch": 2},
+        {"model": MODEL, "ids": IDS, "labels": LABELS},
         {
             "model": NOTHING,
             "ids": {"int8", "a matrix"},
             "labels": {"one row", "a range"},
-            "batch": {"no memory for it"},
         },
     ),
     "explain": (
@@ -478,10 +480,6 @@ def looks(x, deep=4):
     )
 
 
-# Epochs without end are a choice, and take long.
-SKIP = {(*at, bad) for at in (("train", "epochs"),) for bad in ENDLESS}
-
-
 def answer(door, argument, bad):
     """None if it was taken, "" if it was refused as it should be, else what is wrong."""
     call, good, kinds = DOORS[door]
@@ -515,7 +513,7 @@ def answer(door, argument, bad):
 def warm():
     """What is loaded or compiled by the first call is not what takes long."""
     hmlib.project(np.zeros(9), np.eye(9))
-    trained(ids=IDS, labels=LABELS)
+    trained(data=(IDS, LABELS))
 
 
 @pytest.mark.parametrize(
@@ -526,9 +524,7 @@ def test_it_is_refused_in_our_words_or_taken(door, argument, tmp_path, monkeypat
     kinds = DOORS[door][2][argument]
     legal, wrong = kinds[0] if isinstance(kinds, tuple) else kinds, {}
     for bad in BAD:
-        if (door, argument, bad) in SKIP or (
-            legal is FUNCTION and bad in FUNCTION - NONE
-        ):
+        if legal is FUNCTION and bad in FUNCTION - NONE:
             continue
         said = answer(door, argument, bad)
         if said or (said is None) != (bad in legal):
@@ -770,7 +766,7 @@ def test_a_loss_that_is_not_finite_is_no_result():
         ValueError,
         match=r"epoch 1: the loss is .*, or weights are not finite. Take a smaller rate.",
     ):
-        train(model, IDS, LABELS, rate=1e38, epochs=3)
+        train(model, (IDS, LABELS), plan=hmlib.Plan(rate=1e38, epochs=3))
     assert all(
         (value == before[name]).all() for name, value in model.state_dict().items()
     )
@@ -781,15 +777,14 @@ def test_threads_are_given_back():
     torch.set_num_threads(3)
     try:
         trained(
-            ids=IDS,
-            labels=LABELS,
-            after=lambda *_: seen.append(torch.get_num_threads()),
+            data=(IDS, LABELS),
+            hook=lambda *_: seen.append(torch.get_num_threads()),
         )
-        assert seen == [1] and torch.get_num_threads() == 3
+        assert seen == [1, 1] and torch.get_num_threads() == 3
         with pytest.raises(
             ValueError, match="what measure returns is of type int: expected a dict"
         ):
-            checkpoints.train(a_model(), IDS, LABELS, measure=lambda model, number: 3)
+            checkpoints.train(a_model(), (IDS, LABELS), measure=lambda model, number: 3)
         assert torch.get_num_threads() == 3
     finally:
         torch.set_num_threads(before)

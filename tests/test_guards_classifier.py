@@ -8,6 +8,7 @@ from test_dynamics import EMERGING
 
 from hmlib import (
     HardmaxClassifier,
+    Plan,
     Vocabulary,
     Weights,
     classifier,
@@ -32,7 +33,7 @@ def test_the_numbers_of_an_epoch_are_means_over_all_rows():
     """Bugs: the loss of the last batch, a short batch that weighs like a long one, errors for hits, batches for rows."""
     model, (ids, labels) = a_model(0), a_problem()
     (row,) = train(
-        model, ids, labels, epochs=1, batch=32, **STILL
+        model, (ids, labels), plan=Plan(epochs=1, batch=32, **STILL)
     ).epochs  # batches of 32, 32 and 6
     loss, accuracy = evaluate(model, ids, labels)
     assert row["loss"] == pytest.approx(loss, rel=1e-6) and row[
@@ -51,21 +52,23 @@ def test_dropout_is_the_share_left_out(dropout, monkeypatch):
         return forward(self, ids, keep)
 
     monkeypatch.setattr(HardmaxClassifier, "forward", seen)
-    train(a_model(0), ids, labels, epochs=2, dropout=dropout, **STILL)
+    plan = Plan(epochs=2, dropout=dropout, **STILL)
+    train(a_model(0), (ids, labels), plan=plan)
     assert np.mean(kept) == pytest.approx(1 - dropout, abs=0.02)
 
 
 def test_equally_good_epochs():
     """Bug: the last of equally good ones is the best."""
     data = a_problem()
-    assert train(a_model(0), *data, data, epochs=4, **STILL).best == 0
+    assert train(a_model(0), data, data, Plan(epochs=4, **STILL)).best == 0
 
 
 def test_alphas_rate_is_its_own():
     """Bug: all learn at the rate that is alpha's."""
-    model, data = a_model(0, alpha=1.0), a_problem()
+    model, data = a_model(0), a_problem()
+    model.set_alpha(1.0)
     before = {name: value.clone() for name, value in model.state_dict().items()}
-    checkpoints.train(model, *data, epochs=1, rate=1e-12, alpha_rate=0.5)
+    checkpoints.train(model, data, epochs=1, rate=1e-12, alpha_rate=0.5)
     for name, value in model.state_dict().items():
         assert bool((value - before[name]).abs().max() > 1e-3) == (name == "raw_alpha")
 
@@ -78,11 +81,13 @@ def test_a_checkpoint_knows_every_setting(tmp_path):
     def run(change=(), model=None, data=(ids, labels), validation=held):
         options = {"epochs": 1, "folder": tmp_path, "batch": 4} | dict(change)
         model = a_model(0) if model is None else model
-        return checkpoints.train(model, *data, validation, **options)
+        return checkpoints.train(model, data, validation, **options)
 
     def other(**options):
+        temperature = options.pop("temperature", 1e-3)
         model = a_model(0, **options)
         model.load_state_dict(a_model(0).state_dict())
+        model.temperature = temperature
         return model
 
     fixed = a_model(0)
@@ -177,8 +182,8 @@ def test_training_takes_one_thread_and_gives_the_others_back():
     torch.set_num_threads(3)
     try:
         hook = lambda *_: inside.append(torch.get_num_threads())  # noqa: E731
-        train(a_model(0), *a_problem(), epochs=1, after=hook)
-        assert inside == [1] and torch.get_num_threads() == 3
+        train(a_model(0), a_problem(), plan=Plan(epochs=1), hook=hook)
+        assert inside == [1, 1] and torch.get_num_threads() == 3
     finally:
         torch.set_num_threads(before)
 

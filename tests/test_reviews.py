@@ -828,3 +828,11 @@ def test_acl_imdb_is_the_same_data(official, tmp_path):
         + data.SHA256["aclImdb"],
     ):
         load_reviews("official", archive)
+
+
+def test_the_data_do_not_ask_for_dask():
+    """Who only fetches data needs nothing of what runs studies."""
+    code = "import sys; from studies import __main__; print('dask' in sys.modules)"
+    run = [sys.executable, "-c", code]
+    said = subprocess.run(run, capture_output=True, text=True, check=True).stdout
+    assert said == "False\n"

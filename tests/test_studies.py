@@ -527,8 +527,8 @@ def test_a_variant_of_nothing_is_the_classifier(kind):
             with torch.no_grad():
                 variant.L[1] = variant.L[0]
             A = variant.A[0].detach().double().numpy()
-        options = {"alpha": 1.0, "learn_alpha": False, "temperature": 1.0, "A": A}
-        model = HardmaxClassifier(40, 2, 3, attention=kind, **options)
+        model = HardmaxClassifier(40, 2, 3, attention=kind, alpha=1.0, A=A)
+        model.temperature = 1.0
         model.load_state_dict(
             {
                 **model.state_dict(),
