@@ -32,6 +32,7 @@ import subprocess
 import sys
 import time
 import tomllib
+from collections import Counter
 from dataclasses import dataclass
 from fnmatch import fnmatch
 from importlib import import_module
@@ -326,11 +327,22 @@ def in_javascript(source):
 
 
 class First:
-    """A plugin of pytest: the first test that fails."""
+    """A plugin of pytest: the first test that fails, and how long each takes.
 
-    name = None
+    Tests that have caught a mutant before come first, then the quick ones: most mutants
+    fall to them, and need no more than a moment.
+    """
+
+    def __init__(self, seconds, kills):
+        self.name, self.seconds = None, {}
+        self.order = lambda name: (-kills.get(name, 0), seconds.get(name, 0))
+
+    def pytest_collection_modifyitems(self, items):
+        items.sort(key=lambda item: self.order(item.nodeid))
 
     def pytest_runtest_logreport(self, report):
+        took = self.seconds.get(report.nodeid, 0) + report.duration
+        self.seconds[report.nodeid] = round(took, 3)
         if report.failed and not self.name:
             self.name = report.nodeid
 
@@ -377,8 +389,8 @@ def settle(numbers):
     gc.freeze()  # no child goes through all of this to collect garbage
 
 
-def tried(tests, seconds=None):
-    """Run tests in a child: (exit code or "timeout", the first that failed, CPU seconds)."""
+def tried(tests, seconds=None, each=(), kills=()):
+    """Run tests in a child: (exit code or "timeout", the first that failed, CPU seconds, seconds of each)."""
     reading, writing = os.pipe()
     child = os.fork()
     if child == 0:
@@ -400,12 +412,17 @@ def tried(tests, seconds=None):
             resource.setrlimit(resource.RLIMIT_DATA, (2**33, 2**33))
             import pytest
 
-            first = First()
+            first = First(dict(each), dict(kills))
             code = pytest.main([*PLAIN, *tests], plugins=[first])
             assert str(TREE) in str(getattr(sys.modules.get("hmlib"), "__file__", TREE))
             os.write(
                 writing,
-                json.dumps([int(code), first.name, time.process_time()]).encode(),
+                (
+                    json.dumps(
+                        [int(code), first.name, time.process_time(), first.seconds]
+                    )
+                    + "\n"
+                ).encode(),
             )
         finally:
             os._exit(0)
@@ -416,8 +433,10 @@ def tried(tests, seconds=None):
         if left is not None and left <= 0:
             break
         if select.select([reading], [], [], left)[0]:
-            said = os.read(reading, 2**16)
-            break
+            part = os.read(reading, 2**16)
+            said += part
+            if not part or part.endswith(b"\n"):
+                break
     for end in (os.killpg, os.kill):  # and whatever it has started
         try:
             end(child, signal.SIGKILL)
@@ -425,7 +444,7 @@ def tried(tests, seconds=None):
             continue
     os.waitpid(child, 0)
     os.close(reading)
-    return tuple(json.loads(said)) if said else ("timeout", None, seconds)
+    return tuple(json.loads(said)) if said else ("timeout", None, seconds, {})
 
 
 def base(tests):
@@ -439,12 +458,19 @@ def base(tests):
         return json.loads(path.read_text())
 
 
+def kills():
+    """How many mutants each test has caught so far."""
+    notes = HOME / "fates.jsonl"
+    lines = notes.read_text().splitlines() if notes.exists() else ()
+    return Counter(json.loads(line)["by"] for line in lines)
+
+
 SERIAL = itertools.count(1)
 
 
 def fate(mutant):
     """(mutant, {"fate", "by", "seconds"})."""
-    code, by, seconds = base(mutant.tests)
+    code, by, seconds, each = base(mutant.tests)
     if code != 0:
         by = f"without a mutant, {by} fails (exit code {code})"
         return mutant, {"fate": "error", "by": by, "seconds": seconds or 0}
@@ -455,7 +481,7 @@ def fate(mutant):
     time_of = when + 10 * next(SERIAL)
     os.utime(path, (time_of, time_of))  # no compiled module can be taken for it
     try:
-        code, by, seconds = tried(mutant.tests, limit)
+        code, by, seconds, _ = tried(mutant.tests, limit, each, kills())
     finally:
         path.write_text(source)
         os.utime(path, (when, when))
