@@ -334,11 +334,17 @@ class First:
     """
 
     def __init__(self, seconds, kills):
-        self.name, self.seconds = None, {}
+        self.name, self.seconds, self.usual = None, {}, seconds
         self.order = lambda name: (-kills.get(name, 0), seconds.get(name, 0))
 
     def pytest_collection_modifyitems(self, items):
         items.sort(key=lambda item: self.order(item.nodeid))
+
+    def pytest_runtest_logstart(self, nodeid):
+        """A test that goes on for ever ends the run: the alarm has nobody who hears it."""
+        if nodeid in self.usual:
+            long = SLACK + 10 * self.usual[nodeid]
+            signal.setitimer(signal.ITIMER_PROF, long)
 
     def pytest_runtest_logreport(self, report):
         took = self.seconds.get(report.nodeid, 0) + report.duration
