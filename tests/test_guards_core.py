@@ -1,7 +1,7 @@
 """Guards of the core: each test dies with bugs that generic clouds, and the routes' own tests, let through."""
 
 from fractions import Fraction
-from itertools import product
+from itertools import permutations, product
 from math import comb
 from time import perf_counter
 
@@ -25,6 +25,7 @@ from hmlib import (
     inputs,
     limit,
     project,
+    roots,
     rounding,
     runs,
     simulate,
@@ -761,3 +762,116 @@ def test_what_is_not_separated_is_refused():
     """Bug: a point as far as s in its own direction gets a radius of 0."""
     with pytest.raises(ValueError, match="is not separated from"):
         separation_radius([1.0, 0.0], [[1.0, 2.0]])
+
+
+# Scales, copies, masks: where one guard alone holds
+
+
+def test_a_matrix_of_any_size_makes_the_same_sets():
+    """Bug: in the plane, a large or a small A overflows or underflows beside tokens that do not."""
+    rng = np.random.default_rng(5)
+    X, M = rng.normal(size=(600, 2)), rng.integers(-3, 4, (2, 2)).astype(float)
+    A = M.T @ M + np.eye(2)
+    expected = followed(X, A)[0]
+    for tokens, matrix in product((2.0**150, 1.0, 2.0**-150), (2.0**950, 2.0**-950)):
+        assert (followed(X * tokens, A * matrix)[0] == expected).all()
+
+
+def test_those_that_ask_may_be_of_another_size():
+    """Bug: tokens that ask are taken for as large as those that are asked, and underflow."""
+    rng = np.random.default_rng(6)
+    X = rng.normal(size=(600, 2)) * 2.0**-150
+    expected = followed(X)[0]
+    for power in (-800, 1100):
+        who = attend(np.ldexp(X, power)[None], X[None])
+        assert (who.first[0] == expected).all() and who.ties == []
+    large = attend(np.ldexp(X, 1100)[None], np.ldexp(X[None, :9], 300))
+    assert (large.first == attend(X[None], X[None, :9]).first).all()
+
+
+def test_a_matrix_that_scaling_would_round_is_taken_in_whole_numbers():
+    """Bug: an entry of A that has no room below is rounded, and a tie is none."""
+    small = 3 * 2.0**-74
+    A = np.array([[2.0**1000, small], [small, 2.0**1000]])
+    X = np.array([[3 * 2.0**-1074, -0.5], [0, 0.5]])
+    exactly = [Fraction(a) * Fraction(x) for a, x in zip(A[0], X[0], strict=True)]
+    assert sum(exactly) == Fraction(small) / 2  # a tie
+    who = attend(np.array([[[0.5, 0.0]]]), X[None], A)
+    assert [members.tolist() for _, _, members in who.ties] == [[0, 1]]
+
+
+def test_the_margin_knows_what_a_product_with_A_may_lose():
+    """Bug: the margin goes by the coordinates that a token looks along, not by those that A brings in."""
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        a, b, c = (int(x) | 1 for x in rng.integers(2**26, 2**27, 3))
+        A = np.array([[2.0**40, 0, a], [0, 2.0**40, b], [a, b, c]])
+        s, t = np.indices((3, 3)).reshape(2, -1)
+        far = 2**52 - rng.integers(2**20, size=2)
+        X = np.stack([far[0] - c * s, far[1] - c * t, a * s + b * t], 1)
+        assert len(set((X.astype(object) @ [a, b, c]).tolist())) == 1  # all as far
+        who = attend(np.array([[[0.0, 0, 1]]]), X[None].astype(float), A)
+        assert [members.tolist() for _, _, members in who.ties] == [[*range(9)]]
+
+
+def test_chains_of_any_length():
+    """Bug: a chain is followed half of the way."""
+    for n in (2, 3, 64, 65, 200):
+        assert (roots([0, *range(n - 1)]) == 0).all()
+
+
+def test_each_row_of_a_block_has_an_error_of_its_own(monkeypatch):
+    """Bug: the rows of a later block are compared with the error of the first."""
+    X = np.array(list(permutations((0.1, 0.2, 0.3))))  # equally far along (1, 1, 1)
+    Q = np.array([[1e-200] * 3, [1.0] * 3])
+    for block in (18, 2**18):
+        monkeypatch.setattr(fast, "BLOCK", block)
+        who = attend(Q[None], X[None])
+        assert [members.tolist() for _, _, members in who.ties] == [[*range(6)]]
+        assert who.ties[0][1].tolist() == [0, 1]
+
+
+def test_whoever_stands_in_two_tiles_counts_once():
+    """Bug: the last tile begins again, and its tokens are twice in a tie, and in its mean."""
+    X = np.array([[Fraction(1, i + 10), Fraction(0)] for i in range(600)])
+    X[5], X[300] = [Fraction(10), Fraction(1)], [Fraction(10), Fraction(-1)]
+    who = attend(X[None], X[None])
+    assert who.first[0, 0] == 5
+    (members,) = (members for _, rows, members in who.ties if 0 in rows)
+    assert members.tolist() == [5, 300]
+    assert who.means(X[None])[0, 0].tolist() == [10, 0]
+
+
+def test_padding_of_a_large_exact_cloud_is_not_asked():
+    """Bug: tiles know of no padding."""
+    X = np.array([[Fraction(i + 1)] for i in range(520)])
+    mask = np.arange(520) < 515
+    who = attend(X[None], X[None], real=mask[None])
+    assert who.first[0, 0] == 514 and who.ties == []
+    assert follow(X, mask=mask)[0] == 514
+
+
+def test_a_token_at_0_is_tied_with_all_that_blur_may_part():
+    """Bug: tokens that are equal as floats are one, also where they may be apart."""
+    X = np.ones((600, 3))
+    who = attend(np.zeros((1, 1, 3)), X[None], blur=1e-9)
+    assert [len(members) for _, _, members in who.ties] == [600]
+    assert attend(np.zeros((1, 1, 3)), X[None]).ties == []
+
+
+def test_one_token_is_in_no_tie_whatever_the_blur():
+    """Bug: a blur without bound makes a tie of a single token."""
+    X = np.array([[[2.0**1000, 3 * 2.0**-1074]]])
+    who = attend(X, X, blur=1e-9)
+    assert who.ties == [] and who.alone().all()
+    two = np.concatenate([X, X], axis=1)
+    assert len(attend(two, two, blur=1e-9).ties) == 1
+
+
+def test_a_trajectory_knows_its_padding():
+    """Bug: the attention sets of a layer are those of a cloud without a mask."""
+    Z, mask = [[1, 0], [2, 1], [9, 9]], [True, True, False]
+    path = simulate(Z, 1, 3, mask=mask)
+    for k in range(4):
+        C = attention_sets(path.tokens[k], mask=mask)
+        assert (path.attention_sets(k) == C).all() and not C[:, 2].any()
