@@ -33,6 +33,7 @@ from hmlib import (
     vary,
 )
 from hmlib.attention import attend, by_all_scores
+from hmlib.explanation import Weights
 from hmlib.fast import tiles
 from hmlib.geometry import separation_radius
 from hmlib.variations import Layer
@@ -875,3 +876,12 @@ def test_a_trajectory_knows_its_padding():
     for k in range(4):
         C = attention_sets(path.tokens[k], mask=mask)
         assert (path.attention_sets(k) == C).all() and not C[:, 2].any()
+
+
+def test_weights_are_their_own():
+    """Bug: weights are a view of what was given, and change with it."""
+    E, v = np.arange(6.0).reshape(3, 2), np.array([1.0, -1])
+    weights = Weights(embedding=E, alpha=1, depth=2, v=v, bias=0)
+    E[:], v[:] = 9, 9
+    assert weights.embedding.tolist() == [[0, 1], [2, 3], [4, 5]]
+    assert weights.v.tolist() == [1, -1]
