@@ -885,3 +885,22 @@ def test_weights_are_their_own():
     E[:], v[:] = 9, 9
     assert weights.embedding.tolist() == [[0, 1], [2, 3], [4, 5]]
     assert weights.v.tolist() == [1, -1]
+
+
+def test_near_copies_that_merge_before_they_lead_do_not_lead():
+    """Bug: where floats have merged two tokens, the first of them leads, though the other may be the longer."""
+    text = (
+        "1 1/3, -1/12 1/12, -1 -1, 0 1/4, -3/10 -7/10, -3/5 -9/10, 4/5 1/10, 3/5 3/20"
+    )
+    Z = np.array([[float(Fraction(x)) for x in z.split()] for z in text.split(",")])
+    merged = 0
+    for alpha, up in product((0.5, 0.9, 1.2, 1.4), (-9, 9)):
+        assert 1 in simulate(Z, alpha, 30).leaders(30)
+        near = np.nextafter(Z[1], [Z[1, 0], up])
+        path = simulate(np.vstack([Z, near]), alpha, 30)
+        found = set(path.leaders(30).tolist())
+        if (path.tokens[1, 1] == path.tokens[1, 8]).all():
+            merged += 1
+            assert not {1, 8} & found
+        assert {0, 2} <= found
+    assert merged
