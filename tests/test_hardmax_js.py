@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from hmlib import (
+    arithmetic,
     attention_sets,
     cluster_points,
     limit,
@@ -15,7 +16,8 @@ from hmlib import (
     simulate,
 )
 from hmlib.limits import counter_clockwise
-from hmlib.live import source
+from hmlib.live import source, wired
+from hmlib.live.links import kept
 
 LAYERS = 6
 IN_THE_PAGE = """
@@ -87,6 +89,43 @@ def pairs(browser):
     )
     page.close()
     return list(zip(clouds, said, strict=True))
+
+
+def as_kept(value):
+    if isinstance(value, list):
+        return [as_kept(x) for x in value]
+    return value if value is None else wired(kept(value))
+
+
+def test_fractions_are_taken_at_their_word(browser):
+    """Thirds and ninths, which no float holds: a tie of them is a tie in the page, too."""
+    given, clouds = [], []
+    for seed in range(160):
+        Z, alpha, A = cloud(seed)
+        exact = [[Fraction(round(x * 4), 9) for x in z] for z in Z[:9]]
+        alpha = Fraction(round(alpha * 9) + 1, 7)
+        A = None if A is None else [[Fraction(x) / 3 for x in row] for row in A]
+        clouds.append((np.array(exact, object), alpha, A))
+        sent = {"Z": exact, "alpha": alpha, "A": A}
+        given.append({name: as_kept(value) for name, value in sent.items()})
+    page = browser.new_page()
+    code = IN_THE_PAGE.split("const end")[0] + "return H.limit(Z, alpha, A); }); }"
+    code = code.replace("H.limit(Z, alpha, A)", "{ ...H.limit(Z, alpha, A), at: null }")
+    said = page.evaluate(code, [source("limits.js"), given, LAYERS])
+    page.close()
+    ties = 0
+    for (Z, alpha, A), js in zip(clouds, said, strict=True):
+        end = limit(Z, alpha, A)
+        assert end.certified or not js["certified"]
+        if not js["certified"]:
+            continue
+        for name in ("leaders", "born", "follows"):
+            assert getattr(end, name).tolist() == js[name]
+        assert end.settled_at == js["settledAt"]
+        off = abs(end.tokens - arithmetic.rationals(np.array(js["tokens"]))).max()
+        assert off <= Fraction(js["errorBound"])
+        ties += (attention_sets(Z, A).sum(1) > 1).any()
+    assert ties > 50
 
 
 def test_attention_sets_are_equal(pairs):

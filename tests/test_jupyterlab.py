@@ -18,7 +18,7 @@ CELLS = (
     "from hmlib import Playground\n\nplay = Playground('emerging leader')\nplay",
     "play.panel()",
     "play.layer = 2",
-    "print('in the kernel:', play.alpha, play.tokens[0])",
+    "print('in the kernel:', play.alpha, play.tokens[1])",
 )
 SETTINGS = {  # a kernel without asking, no news
     "notebook-extension/tracker": {"autoStartDefaultKernel": True},
@@ -90,13 +90,15 @@ def test_the_figure_and_the_kernel_are_in_step(browser, lab):
     page.get_by_role("menuitem", name=re.compile("^Run All Cells")).click()
     figure = page.locator(".jp-OutputArea-output [data-live=playground]")
     figure.wait_for()
-    page.get_by_text("in the kernel: 0.5 [1.0, 0.333").wait_for()
+    page.get_by_text(
+        "in the kernel: 0.5 [Fraction(-1, 12), Fraction(1, 12)]"
+    ).wait_for()
 
     # From Python to the page: the third cell has set the layer.
-    figure.locator(".hm-status", has_text="Layer 2.").wait_for()
+    figure.locator(".hm-status", has_text="Layer 2:").wait_for()
 
     # From the page to Python: the panel is computed by the kernel, and so is what the last cell prints.
-    figure.get_by_label("\u03b1").focus()
+    figure.get_by_role("slider", name="\u03b1").focus()
     page.keyboard.press("ArrowRight")
     page.locator(
         ".jp-OutputArea-output pre", has_text="8 tokens, alpha = 0.53"
@@ -106,5 +108,5 @@ def test_the_figure_and_the_kernel_are_in_step(browser, lab):
     page.wait_for_timeout(500)
     page.locator(".jp-CodeCell .jp-InputArea-editor").last.click()
     page.keyboard.press("Control+Enter")
-    page.get_by_text("in the kernel: 0.53 [0.95, 0.33]").wait_for()
+    page.get_by_text("in the kernel: 0.53 [-0.13, Fraction(1, 12)]").wait_for()
     page.close()

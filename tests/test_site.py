@@ -95,10 +95,10 @@ def test_the_live_figures_are_alive(browser, path, name, scheme):
     assert figure.evaluate(before), "no figure before it"
     if name == "playground":
         text = figure.locator(".hm-status")
-        text.filter(has_text="Certified").wait_for()
+        text.filter(has_text="(certified)").wait_for()
         figure.get_by_label("Layer").focus()
         page.keyboard.press("End")
-        text.filter(has_text="Layer 30.").wait_for()
+        text.filter(has_text="to the eye all have arrived").wait_for()
     else:
         figure.get_by_label("Your review").fill("a boring film")
         assert figure.locator(".hm-chip").all_inner_texts() == ["boring", "film"]

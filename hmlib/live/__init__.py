@@ -6,10 +6,13 @@ is equal to the package's: tests compare them in a browser.
 
 import re
 from collections.abc import Callable, Iterator
+from fractions import Fraction
 from importlib import resources
 from itertools import chain
+from pathlib import Path
 
 from hmlib import inputs
+from hmlib.live import links
 
 with inputs.extra("book"):
     import anywidget
@@ -21,6 +24,19 @@ IMPORT = re.compile(r'^import [^;]* from "\./([\w.]+)";\n', re.M)
 def read(name: str) -> str:
     """A file that stands beside this one."""
     return (resources.files(__package__) / name).read_text(encoding="utf-8")
+
+
+def site() -> str:
+    """The address of the book's front page, where links lead; "" if there is none yet.
+
+    Only a checkout knows it, by its _config.yml.
+    """
+    config = Path(__file__).parents[2] / "_config.yml"
+    text = config.read_text(encoding="utf-8") if config.is_file() else ""
+    found = re.search(r"url: https://github.com/([\w.-]+)/([\w.-]+)$", text, re.M)
+    if not found or found.groups() == ("OWNER", "REPO"):
+        return ""
+    return f"https://{found[1].lower()}.github.io/{found[2]}/"
 
 
 def source(*names: str) -> str:
@@ -48,6 +64,29 @@ class Checked(traitlets.TraitType):
 
     def validate(self, _, value):
         return self.check(value)
+
+
+def wired(value):
+    """What a page is told: fractions, which JSON has not, as text."""
+    if isinstance(value, dict):
+        return {name: wired(item) for name, item in value.items()}
+    if isinstance(value, list):
+        return [wired(item) for item in value]
+    return str(value) if isinstance(value, Fraction) else value
+
+
+class Exact(Checked):
+    """The same for numbers: floats, and the fractions that no float holds."""
+
+    def __init__(self, check: Callable):
+        super().__init__(check)
+        self.tag(to_json=lambda value, _: wired(value), from_json=_unwired)
+
+
+def _unwired(value, _):
+    if isinstance(value, list):
+        return [_unwired(item, _) for item in value]
+    return links.number(value) if isinstance(value, str) else value
 
 
 class Figure(anywidget.AnyWidget):

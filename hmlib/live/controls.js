@@ -2,11 +2,11 @@
 // update brings it in line with the state.
 
 import {
-  add, choose, edit, move, pick, randomise, remove, show,
+  add, choose, edit, goTo, move, pick, randomise, remove, reset,
 } from "./edits.js";
-import { button, copy, field, h, revise, row } from "./elements.js";
+import { button, field, h, revise, row } from "./elements.js";
+import { numberOf, textOf, valueOf } from "./exact.js";
 import { alike } from "./state.js";
-import { python } from "./words.js";
 
 const SHOW = { // what can be shown, and how it is called
   arrows: "who follows whom",
@@ -16,79 +16,105 @@ const SHOW = { // what can be shown, and how it is called
   hulls: "shrinking hulls",
   K: "K, and S(K) as squares",
   limit: "limit of each token",
+  basin: "basin under the pointer",
 };
 
 const dial = (least, most, oninput) =>
   h("input", { type: "range", min: least, max: most, oninput });
 
-const number = (label, about) =>
+const countField = (label, about) =>
   h("input", { type: "number", "aria-label": label, ...about });
+
+/** A field for a decimal or a fraction: what is no such thing is marked, not taken. */
+function exactField(label, take) {
+  const typed = () => {
+    const x = numberOf(input.value), taken = x !== null && take(x) !== false;
+    revise(input, { "aria-invalid": !taken });
+  };
+  const input = h("input", {
+    type: "text", className: "hm-exact", "aria-label": label, autocomplete: "off",
+    spellcheck: false, oninput: typed, onblur: () => show(true),
+    title: "a decimal, or a fraction such as 2/9",
+  });
+  let shown = 0;
+  const show = (always) => { // "0." is 0, and stays as it is
+    if (!always && alike(numberOf(input.value), shown)) return;
+    input.value = textOf(shown);
+    revise(input, { "aria-invalid": false });
+  };
+  const update = (x) => {
+    const fresh = x !== shown;
+    shown = x;
+    if (fresh || document.activeElement !== input) show();
+  };
+  return { input, update };
+}
 
 export function cloudMenu(state, presets) {
   const names = Object.keys(presets).map((name) => h("option", { value: name }, name));
   const menu = h("select", { onchange: () => choose(state, presets, menu.value) },
-    ...names, h("option", { value: "" }, "your own"));
-  const about = h("p", { className: "hm-about" });
+    ...names, h("option", { value: "", disabled: true }, "your own"));
   const update = () => {
     const preset = presets[state.preset];
     const as = preset && alike(preset.tokens, state.tokens) ? state.preset : "";
     revise(menu, { value: as });
-    revise(about, { textContent: presets[as]?.about ?? "" });
   };
-  return { node: [field("Cloud", menu), about], update };
+  return { node: field("Cloud", menu), update };
 }
 
 export function layerDial(state) {
-  const slider = dial(0, 0, () => show(state, +slider.value)), shown = h("output");
+  const slider = dial(0, 0, () => goTo(state, +slider.value)), shown = h("output");
   const update = () => {
     const layer = Math.floor(state.layer);
-    revise(slider, { max: state.course.last, value: layer });
+    revise(slider, { max: Math.max(layer, state.course.last), value: layer });
     revise(shown, { textContent: layer });
   };
   return { node: field("Layer", slider, shown), update };
 }
 
-export function playButton(state) {
-  const node = button("Play", () => state.set({ playing: !state.playing }));
-  const update = () => revise(node, { textContent: state.playing ? "Pause" : "Play" });
-  return { node, update };
+export function playButtons(state) {
+  const play = button("Play", () => state.set({ playing: !state.playing }));
+  const again = button("Reset", () => reset(state));
+  const update = () => revise(play, { textContent: state.playing ? "Pause" : "Play" });
+  return { node: [play, again], update };
 }
 
 export function alphaDial(state) { // logarithmic
   const alphaOf = (position) => Number((10 ** (position / 40)).toPrecision(2));
   const slider = dial(-80, 60, () => edit(state, { alpha: alphaOf(+slider.value) }));
-  const shown = h("output");
+  const take = (alpha) => valueOf(alpha) > 0 && edit(state, { alpha });
+  const typed = exactField("alpha, a decimal or a fraction", take);
   const update = () => {
-    const value = Math.round(40 * Math.log10(state.alpha));
-    revise(slider, { value, "aria-valuetext": `alpha ${state.alpha}` });
-    revise(shown, { textContent: Number(state.alpha.toPrecision(4)) });
+    const { alpha } = state, value = Math.round(40 * Math.log10(valueOf(alpha)));
+    revise(slider, { value, "aria-valuetext": `alpha ${alpha}` });
+    typed.update(alpha);
   };
-  return { node: field("α", slider, shown), update };
+  return { node: h("div", { className: "hm-pair" }, field("α", slider), typed.input), update };
 }
 
 /** The chosen token by its number, and its coordinates. */
 export function tokenFields(state) {
-  const choice = number("number of the chosen token", {
+  const choice = countField("number of the chosen token", {
     min: 1,
     step: 1,
     oninput: () => state.tokens[choice.value - 1] && pick(state, choice.value - 1),
   });
-  const typed = (c) => {
-    const x = coordinates[c].value, z = [...state.tokens[state.chosen]];
-    z[c] = Number(x);
-    if (x !== "" && Number.isFinite(z[c])) move(state, z);
-  };
   const coordinates = ["x", "y"].map((name, c) =>
-    number(`${name} of the chosen token`, { step: 0.05, oninput: () => typed(c) }));
+    exactField(`${name} of the chosen token`, (x) =>
+      move(state, state.tokens[state.chosen].map((y, d) => (d === c ? x : y)))));
   const update = () => {
-    const { tokens, chosen } = state, values = [chosen + 1, ...tokens[chosen]];
+    const { tokens, chosen } = state;
     revise(choice, { max: tokens.length });
-    [choice, ...coordinates].forEach((input, k) => { // "0." is 0, and stays as it is
-      if (Number(input.value) !== values[k]) input.value = values[k];
-    });
+    if (Number(choice.value) !== chosen + 1) choice.value = chosen + 1;
+    coordinates.forEach((typed, c) => typed.update(tokens[chosen][c]));
   };
-  const [x, y] = coordinates;
-  return { node: row(field("Token", choice), field("x", x), field("y", y)), update };
+  const [x, y] = coordinates.map((typed) => typed.input);
+  const node = [
+    row(field("Token", choice), field("x", x), field("y", y)),
+    row(button("Add token", () => add(state)),
+      button("Remove token", () => remove(state))),
+  ];
+  return { node, update };
 }
 
 export function showBoxes(state) {
@@ -108,24 +134,9 @@ export function showBoxes(state) {
   return { node: h("fieldset", {}, h("legend", {}, "Show"), ...labels), update };
 }
 
-/** Buttons that need no update. */
-export const tokenButtons = (state) => [
-  button("Add token", () => add(state)),
-  button("Remove token", () => remove(state)),
-];
-
 export function randomTokens(state) {
-  const many = number("how many random tokens", { min: 1, max: 500, value: 20 });
+  const about = { min: 1, max: 500, value: 20 };
+  const many = countField("how many random tokens", about);
   const count = () => Math.max(1, Math.min(500, Math.round(+many.value) || 20));
   return row(button("Random tokens", () => randomise(state, count())), many);
-}
-
-export function copyButton(state) {
-  const note = h("span", { className: "hm-note" });
-  const code = h("pre", { hidden: true, tabIndex: 0, "aria-label": "hmlib code" });
-  const copied = async () => {
-    const done = await copy(python(state), code);
-    note.textContent = done ? "copied" : "select and copy";
-  };
-  return [row(button("Copy as Python", copied), note), code];
 }

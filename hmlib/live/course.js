@@ -1,22 +1,30 @@
 // The run of a cloud to its limit, a few milliseconds at a time, and what is known of
 // it.
 
+import { valueOf, valuesOf } from "./exact.js";
 import { clusterPoints, hull } from "./geometry.js";
 import { distinct } from "./hardmax.js";
 import { limiting } from "./limits.js";
 import { between } from "./numbers.js";
+import { alike } from "./state.js";
 
-const LAYERS = 30; // that can always be chosen; more while tokens settle later
+const LAYERS = 12; // that can always be chosen; more while something moves
+const UNKNOWN = 30; // and as long as the limit is not known
 const MOST_CHOSEN = 399;
+const UNSEEN = 1 / 300; // of the cloud's size: who is as near to the limit has arrived
 
 export class Course {
   run = null; // so far
   end = null; // the limit, once it is known
   #K = null;
+  #eventful = new Map();
 
   constructor({ tokens, alpha, A }) {
     Object.assign(this, distinct(tokens)); // the run knows copies as one token
-    Object.assign(this, { A, steps: limiting(tokens, alpha, A) });
+    this.tokens = valuesOf(tokens);
+    this.A = valuesOf(A);
+    this.alpha = valueOf(alpha);
+    this.steps = limiting(tokens, alpha, A);
   }
 
   get running() {
@@ -30,11 +38,35 @@ export class Course {
       if (done) this.end = value;
       else this.run = value;
     }
+    if (this.end) this.arrival ??= this.#arrival();
+  }
+
+  /** The layer from which on nothing moves that could be seen. */
+  #arrival() {
+    const { end, alpha } = this;
+    if (!end.certified) return UNKNOWN;
+    const { tokens } = end.at(end.settledAt);
+    const left = Math.max(...this.first.map((i, k) => // after that all of it shrinks
+      Math.hypot(...tokens[k].map((x, c) => x - end.tokens[i][c]))));
+    const size = Math.max(...this.tokens.flat().map(Math.abs));
+    const more = Math.ceil(Math.log(left / (UNSEEN * size)) / Math.log1p(alpha));
+    return Math.min(MOST_CHOSEN, end.settledAt + Math.max(0, more || 0));
   }
 
   /** The last layer that can be chosen. */
   get last() {
-    return Math.max(LAYERS, Math.min(this.end?.settledAt ?? 0, MOST_CHOSEN));
+    return this.end ? Math.max(LAYERS, this.arrival) : UNKNOWN;
+  }
+
+  /** Does somebody follow another from the next layer on, or become a leader there? */
+  eventful(layer) {
+    if (!this.#eventful.has(layer)) {
+      const now = this.at(layer), next = this.at(layer + 1);
+      const births = [...this.born.values()].includes(layer + 1);
+      const turns = !now || !next || !alike(now.sets, next.sets);
+      this.#eventful.set(layer, births || turns);
+    }
+    return this.#eventful.get(layer);
   }
 
   /**
@@ -68,5 +100,10 @@ export class Course {
       this.#K = { corners, points: clusterPoints(corners, this.A) };
     }
     return this.#K;
+  }
+
+  /** The tokens, copies too, that a set of distinct ones stands for. */
+  withCopies(set) {
+    return this.inverse.flatMap((k, i) => (set.includes(k) ? [i] : []));
   }
 }

@@ -40,22 +40,34 @@ export function animate(canvas, work) {
 
 /**
  * Layers go by while state.playing, up to last(): state.layer, between two of them too.
+ * Each takes pace(layer) milliseconds.
  */
 export class Player {
-  constructor(state, milliseconds, last) {
-    Object.assign(this, { state, milliseconds, last });
+  #before = 0; // the time of the frame before
+
+  constructor(state, pace, last) {
+    Object.assign(this, { state, pace, last });
     state.watch(["playing"], () => {
       if (!state.playing) return;
       if (state.layer >= last()) state.set({ layer: 0 });
-      this.began = performance.now() - state.layer * milliseconds;
+      this.#before = performance.now();
+      this.reached = state.layer;
     });
   }
 
   advance(now) {
     const { state } = this, last = this.last();
     if (!state.playing) return;
-    const reached = Math.max(state.layer, (now - this.began) / this.milliseconds);
-    const layer = Math.min(still.matches ? Math.floor(reached) : reached, last);
-    state.set({ layer, playing: reached < last });
+    let left = Math.max(0, now - this.#before); // of the time since then
+    this.#before = Math.max(now, this.#before);
+    while (left > 0 && this.reached < last) { // each layer at its own pace
+      const next = Math.floor(this.reached) + 1, pace = this.pace(next - 1);
+      const whole = (next - this.reached) * pace, done = left >= whole;
+      this.reached = done ? next : this.reached + left / pace;
+      left -= done ? whole : left;
+    }
+    this.reached = Math.min(this.reached, last);
+    const layer = still.matches ? Math.floor(this.reached) : this.reached;
+    state.set({ layer, playing: this.reached < last });
   }
 }

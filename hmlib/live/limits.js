@@ -2,6 +2,7 @@
 // keeps the distinct tokens of a layer and takes them to the next. A target is [x, y,
 // over], as whole numbers may need a denominator, the size of a tie.
 
+import { anyFraction, valueOf, valuesOf } from "./exact.js";
 import { distinct, setsOf } from "./hardmax.js";
 import {
   EPS, SMALLEST, between, bitLength, dot, farthest, gcd, meanOf, pairs, ratio, same,
@@ -88,7 +89,7 @@ class Whole {
 class Run {
   certain = false;
   path = []; // of each layer, the tokens and whom they follow
-  constructor(cloud, copies, A) {
+  constructor(cloud, copies, A) { // A in the cloud's numbers
     const all = (value) => Array(cloud.Z.length).fill(value);
     Object.assign(this, { cloud, copies, A, layer: 0, target: cloud.targets(cloud.Z) });
     Object.assign(this, { leader: all(-1), born: all(-1), sets: all(null) });
@@ -192,15 +193,20 @@ class Run {
  * lim Z^k, in steps: a generator that yields the run so far after each layer, and
  * returns the limit. Its tokens, leaders, born, follows, certified, settledAt (null
  * without a certificate) and errorBound are those of hmlib.limit. at(k) is any layer, {
- * tokens, sets } of the distinct tokens; first and inverse are theirs.
+ * tokens, sets } of the distinct tokens; first and inverse are theirs. Where a number
+ * is a fraction, all are taken exactly.
  */
 export function* limiting(Z, alpha, A = null) {
   const { first, inverse } = distinct(Z), copies = first.map(() => 0);
   for (const i of inverse) copies[i] += 1;
   const settled = (run) => run.settled.filter(Boolean).length;
+  const rational = anyFraction({ tokens: Z, alpha, A }), points = first.map((i) => Z[i]);
+  const gain = valueOf(alpha), near = valuesOf(A), exactA = rational ? wholeMatrix(A) : A;
   let run, known; // what is only likely names no leaders: these are of what is certain
-  for (const Numbers of [Floats, Whole, RoughFloats]) {
-    run = new Run(new Numbers(first.map((i) => Z[i]), alpha), copies, A);
+  for (const Numbers of rational ? [Whole, RoughFloats] : [Floats, Whole, RoughFloats]) {
+    const exactly = Numbers === Whole, given = exactly ? points : valuesOf(points);
+    const cloud = new Numbers(given, exactly ? alpha : gain);
+    run = new Run(cloud, copies, exactly ? exactA : near);
     yield* run.layers();
     const farther = !known || run.certain || settled(run) >= settled(known);
     if (run.cloud.sure && farther) known = run;
@@ -209,7 +215,7 @@ export function* limiting(Z, alpha, A = null) {
   const { cloud, certain, layer } = run, { leader, born } = known;
   const target = cloud.values(run.target);
   const leads = first.map((_, i) => i).filter((i) => born[i] >= 0);
-  const spread = [0, 1].map((c) => Z.map((z) => z[c]))
+  const spread = [0, 1].map((c) => points.map((z) => valueOf(z[c])))
     .map((values) => Math.max(...values) - Math.min(...values));
   return {
     first,
@@ -221,7 +227,7 @@ export function* limiting(Z, alpha, A = null) {
     certified: certain,
     settledAt: certain ? layer : null,
     errorBound: certain ? cloud.error() : Math.max(...spread),
-    at: (k) => layerOf(run, target, alpha, k),
+    at: (k) => layerOf(run, target, gain, k),
   };
 }
 

@@ -2,6 +2,7 @@
 
 import { edit, round } from "./edits.js";
 import { button, h, revise } from "./elements.js";
+import { valuesOf } from "./exact.js";
 import { isDefinite } from "./geometry.js";
 import { alike } from "./state.js";
 
@@ -15,7 +16,7 @@ const degrees = (angle) => Math.round((((angle * 180) / Math.PI) % 180 + 180) % 
  * first.
  */
 function ellipseOf(A) {
-  const [[a, b], [, d]] = A ?? [[1, 0], [0, 1]];
+  const [[a, b], [, d]] = valuesOf(A) ?? [[1, 0], [0, 1]];
   const half = (a + d) / 2, root = Math.hypot((a - d) / 2, b);
   const angle = root ? Math.atan2(2 * b, a - d) / 2 + Math.PI / 2 : 0;
   const [first, second] = [half - root, half + root].map((x) => 1 / Math.sqrt(x));

@@ -1,6 +1,6 @@
 // Numbers at their word: where it matters, floats become whole numbers (BigInt),
 // without rounding. A token is a pair [x, y], A is [[a, b], [b, c]] or null for the
-// identity.
+// identity. What is whole takes fractions, too: text, "2/9".
 
 export const EPS = 2 ** -52;
 export const SMALLEST = 5e-324;
@@ -20,12 +20,24 @@ export const times2 = (x, e) => x * 2 ** (e >> 1) * 2 ** (e - (e >> 1));
 
 /** Floats as [numerators, denominator]: whole numbers over one power of two. */
 export function whole(numbers) {
+  if (numbers.some((x) => typeof x === "string")) return wholeFractions(numbers);
   const least = numbers.reduce((e, x) => Math.min(e, exponent(x)), 0);
   const numerators = numbers.map((x) => {
     const e = exponent(x);
     return BigInt(times2(x, 53 - e)) << BigInt(e - least);
   });
   return [numerators, 1n << BigInt(53 - least)];
+}
+
+/** The same where some are fractions. */
+function wholeFractions(numbers) {
+  const parts = numbers.map((x) => {
+    if (typeof x === "string") return x.split("/").map(BigInt);
+    const [[n], d] = whole([x]);
+    return [n, d];
+  });
+  const over = parts.reduce((all, [, d]) => (all / gcd(all, d)) * d, 1n);
+  return [parts.map(([n, d]) => n * (over / d)), over];
 }
 
 export const pairs = (flat) =>
@@ -35,7 +47,7 @@ export const pairs = (flat) =>
 export const wholePairs = (Z) =>
   typeof Z[0][0] === "bigint" ? Z : pairs(whole(Z.flat())[0]);
 
-export const wholeMatrix = (A) => A && pairs(whole(A.flat())[0]);
+export const wholeMatrix = (A) => A && wholePairs(A);
 
 const size = (x) => (x < 0n ? -x : x);
 

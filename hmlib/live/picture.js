@@ -2,13 +2,16 @@
 // front.
 
 import { hull } from "./geometry.js";
+import { place } from "./labels.js";
 import { times } from "./numbers.js";
-import { LOOKS, treesOf } from "./trees.js";
+import { lookOf, treesOf } from "./trees.js";
 
 const MOST_HULLS = 8;
 const MANY = 100; // tokens: more are drawn smaller
 const MOST_NUMBERED = 40;
 const MOST_ARROWS = 6; // of a token; those of the chosen one are drawn in any case
+const TOUCHING = 8; // pixels: tokens that are as near have one label
+const MOST_JOINED = 6; // in a label
 
 const BEHIND = { hulls, K: polytope, halfspace, limit: ends, trails };
 
@@ -21,21 +24,31 @@ export function draw(plane, state) {
   if (!now) return;
   const scene = {
     ...now, course, plane,
-    A: state.A,
+    A: course.A,
     layer: Math.floor(state.layer),
-    starts: state.tokens,
+    starts: course.tokens,
     chosen: course.inverse[state.chosen],
-    trees: show.includes("forest") ? treesOf(now, state.A) : null,
+    lit: course.inverse[litIn(state)] ?? -1,
+    trees: show.includes("forest") ? treesOf(now, course.A) : null,
     colours: plane.colours,
     many: now.tokens.length > MANY,
   };
   for (const [name, picture] of Object.entries(BEHIND))
     if (show.includes(name)) picture(scene);
+  if (scene.lit >= 0 && !show.includes("halfspace")) halfspace(scene, scene.lit, 0.1);
   if (scene.layer) origins(scene);
   if (show.includes("arrows")) followers(scene);
+  if (scene.lit >= 0) connections(scene);
   marks(scene);
   ring(scene);
+  if (state.probe && state.probed) ghost(scene, state.probed);
   if (scene.tokens.length <= MOST_NUMBERED) labels(scene);
+}
+
+/** The token that is looked at: the one under the pointer, or chosen by keys. */
+function litIn({ over, focused, held, chosen }) {
+  if (over >= 0) return over;
+  return focused && !held ? chosen : -1;
 }
 
 function axes(plane) {
@@ -63,17 +76,17 @@ function polytope({ plane, course: { end, K }, colours }) {
   const on = (corners) =>
     K.points.filter((s) => s.face.length === corners).map((s) => s.point);
   plane.marks("circle", on(1), 11).stroke(colours.orange, 1);
-  plane.marks("square", on(2), 6).fill(colours.green).stroke(colours.ink, 1);
+  plane.marks("square", on(2), 8).stroke(colours.orange, 2);
 }
 
-function halfspace({ plane, tokens, chosen, A, colours }) {
-  const z = tokens[chosen], look = times(A, z), length = Math.hypot(...look) || 1;
+function halfspace({ plane, tokens, chosen, A, colours }, i = chosen, share = 0.16) {
+  const z = tokens[i], look = times(A, z), length = Math.hypot(...look) || 1;
   const u = look.map((x) => x / length), far = 4 * plane.reach;
   const from = (p, ahead, aside) =>
     [p[0] + ahead * u[0] - aside * u[1], p[1] + ahead * u[1] + aside * u[0]];
   const edge = [from(z, 0, far), from(z, 0, -far)];
   plane.polygon([...edge, from(edge[1], 2 * far, 0), from(edge[0], 2 * far, 0)])
-    .fill(colours.green, 0.16);
+    .fill(colours.green, share);
   plane.lines([edge]).stroke(colours.green, 1.2, { dash: [6, 4] });
   plane.arrows([[z, from(z, 0.35 * plane.reach, 0)]], 6).stroke(colours.green, 2);
 }
@@ -109,24 +122,36 @@ function followers({ plane, tokens, sets, chosen, many, colours }) {
     .stroke(colours.ink, many ? 0.5 : 1, { share: 0.75 });
 }
 
+/** Whom the token that is looked at follows, and who follows it. */
+function connections({ plane, tokens, sets, lit, colours }) {
+  const to = sets[lit].filter((j) => j !== lit).map((j) => [tokens[lit], tokens[j]]);
+  plane.arrows(to, 8).stroke(colours.blue, 2.5);
+  const from = tokens.filter((_, i) => i !== lit && sets[i].includes(lit));
+  plane.marks("circle", from, 10).stroke(colours.blue, 1.5, { dash: [3, 3] });
+}
+
 /**
  * Leaders are stars; the others have the look of their tree, and one path for each
  * look.
  */
 function marks({ plane, course, tokens, layer, trees, many, colours }) {
   const { born } = course, leads = (i) => born.get(i) <= layer;
-  const lookOf = (i) => LOOKS[(trees?.[i] ?? 0) % LOOKS.length];
-  const r = many ? 3 : 5.5, thin = many ? 0.4 : 0.8;
-  for (const look of LOOKS) {
-    const alike = tokens.filter((_, i) => !leads(i) && lookOf(i) === look);
-    const [colour, shape] = look;
-    plane.marks(shape, alike, shape === "circle" ? r : 1.25 * r)
+  const r = many ? 3 : 5.5, thin = many ? 0.4 : 0.8, alike = new Map();
+  tokens.forEach((z, i) => {
+    const rank = trees?.[i] ?? 0;
+    if (leads(i)) return;
+    if (!alike.has(rank)) alike.set(rank, []);
+    alike.get(rank).push(z);
+  });
+  for (const [rank, points] of alike) {
+    const [colour, shape] = lookOf(rank);
+    plane.marks(shape, points, shape === "circle" ? r : 1.25 * r)
       .fill(colours[colour])
       .stroke(colours.ink, thin);
   }
   tokens.forEach((z, i) => {
     if (!leads(i)) return;
-    const colour = trees ? lookOf(i)[0] : "orange";
+    const colour = trees ? lookOf(trees[i])[0] : "orange";
     plane.marks("star", [z], 11).fill(colours[colour]).stroke(colours.ink, thin);
   });
 }
@@ -135,11 +160,35 @@ function ring({ plane, tokens, chosen, colours }) {
   plane.marks("circle", [tokens[chosen]], 13).stroke(colours.ink, 2);
 }
 
-function labels({ plane, course, tokens, colours }) {
-  plane.pen.fillStyle = colours.ink;
-  plane.pen.font = "12px system-ui, sans-serif";
-  course.first.forEach((i, k) => {
-    const [x, y] = plane.pixel(tokens[k]);
-    plane.pen.fillText(i + 1, x + 9, y - 9);
+/** One more token under the pointer, and where it would end. */
+function ghost({ plane, colours }, { tokens, end }) {
+  const z = tokens.at(-1), last = tokens.length - 1;
+  if (end?.certified) {
+    const leads = end.leaders.includes(last);
+    plane.lines([[z, end.tokens[last]]]).stroke(colours.red, 2, { dash: [2, 4] });
+    plane.marks("circle", [end.tokens[last]], leads ? 4 : 15).stroke(colours.red, 2);
+  }
+  plane.marks(end?.leaders.includes(last) ? "star" : "circle", [z], 8)
+    .fill(colours.ground)
+    .stroke(colours.red, 2);
+}
+
+/** The numbers of tokens, of those that touch as one label. */
+function labels({ plane, course, tokens, lit, chosen }) {
+  const groups = [];
+  tokens.forEach((z, k) => {
+    const [x, y] = plane.pixel(z);
+    const near = ({ at: [u, v] }) => Math.hypot(x - u, y - v) < TOUCHING;
+    const group = groups.find(near) ?? { at: [x, y], names: [] };
+    if (!group.names.length) groups.push(group);
+    group.names.push(...course.withCopies([k]).map((i) => i + 1));
+    group.must ||= k === lit || k === chosen;
   });
+  const written = groups.map(({ at, names, must }) => {
+    const some = names.sort((a, b) => a - b).slice(0, MOST_JOINED).join(", ");
+    const text = names.length > MOST_JOINED ? `${some}, …` : some;
+    return { at, text, must, font: "13px system-ui, sans-serif" };
+  });
+  const marked = groups.map(({ at }) => [...at, 7]);
+  place(plane, written.sort((a, b) => Boolean(b.must) - Boolean(a.must)), marked);
 }

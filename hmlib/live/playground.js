@@ -1,24 +1,30 @@
 // The playground: a plane of tokens to drag, with the dials of the model.
 
+import { addressOf, stateFrom } from "./address.js";
 import { Plane } from "./canvas.js";
 import {
-  alphaDial, cloudMenu, copyButton, layerDial, playButton, randomTokens, showBoxes,
-  tokenButtons, tokenFields,
+  alphaDial, cloudMenu, layerDial, playButtons, randomTokens, showBoxes, tokenFields,
 } from "./controls.js";
 import { Course } from "./course.js";
-import { reachOf } from "./edits.js";
-import { h, revise, row, status } from "./elements.js";
+import { begin, reachOf } from "./edits.js";
+import { h, revise, status } from "./elements.js";
+import { farthest } from "./numbers.js";
 import { Player, animate } from "./frames.js";
 import { listenToKeys, listenToPointers } from "./gestures.js";
+import { legend } from "./legend.js";
+import { copyButtons, inAddress } from "./links.js";
 import { matrixControl } from "./matrix.js";
-import { farthest } from "./numbers.js";
 import { draw } from "./picture.js";
+import { python } from "./python.js";
 import { State, inStep } from "./state.js";
-import { words } from "./words.js";
+import { taskList } from "./tasks.js";
+import { guide } from "./tour.js";
+import { probeWords, words } from "./words.js";
 
 const WORK = 4; // milliseconds of a frame for the limit; the rest waits for the next
-const PACE = 700; // milliseconds for a layer, when playing
-const TRAITS = ["tokens", "alpha", "A", "layer", "show", "preset"];
+const PACE = 900, QUIET = 350; // milliseconds for a layer: where something happens, or not
+const TRAITS = ["tokens", "alpha", "A", "layer", "show", "preset", "chosen"];
+const SEEN = ["damage", "focused", "held", "over", "playing", "probe"];
 
 function render({ model, el }) {
   const state = stateOf(model), presets = model.get("presets");
@@ -27,39 +33,54 @@ function render({ model, el }) {
   });
   const said = status();
   const controls = {
-    cloud: cloudMenu(state, presets),
+    play: playButtons(state),
     layer: layerDial(state),
-    play: playButton(state),
     alpha: alphaDial(state),
+    about: aboutOf(state, presets),
+    tasks: taskList(state, presets),
+    legend: legend(state),
+    cloud: cloudMenu(state, presets),
     token: tokenFields(state),
     show: showBoxes(state),
     matrix: matrixControl(state),
   };
-  const root = page(state, [canvas, ...said.nodes], controls);
+  const root = page(state, canvas, said, controls);
   el.append(root);
+  const write = (state) => addressOf(state, presets);
+  const read = (text) => opened(stateFrom(text, presets), presets);
+  const names = TRAITS;
+  const address = inAddress(state, model, root, { kind: "play", names, write, read });
+  root.querySelector(".hm-copy").append(...copyButtons({
+    "Copy link": address.link, "Copy as Python": () => python(state),
+  }));
+  const shown = (text) => stateFrom(text, presets, { ...state, layer: 0 });
+  guide(root, "playground", shown, (text) => begin(state, shown(text)));
 
   const plane = new Plane(canvas, root);
-  const player = new Player(state, PACE, () => state.course.last);
+  const pace = (layer) => (state.course.eventful(layer) ? PACE : QUIET);
+  const player = new Player(state, pace, () => state.course.arrival ?? state.course.last);
   let stale = true; // the words and the controls are
   function update() {
     for (const control of Object.values(controls)) control.update();
-    const { tokens, chosen } = state, name = `token ${chosen + 1} chosen`;
+    const { tokens, chosen, probed, course } = state, name = `token ${chosen + 1} chosen`;
     const label = `Plane with ${tokens.length} tokens, ${name}. Keys: see below.`;
     revise(canvas, { "aria-label": label });
-    said.say(words(state));
+    said.say(probed ? probeWords(probed, course.end) : words(state));
     stale = false;
   }
   const frames = animate(canvas, (now) => {
     player.advance(now);
-    if (state.course.running) {
-      state.course.carryOn(WORK);
-      stale ||= !state.course.running;
+    for (const course of [state.course, state.probed]) {
+      if (!course?.running) continue;
+      course.carryOn(WORK);
+      stale ||= !course.running;
+      break;
     }
     draw(plane, state);
     if (stale) update();
-    return state.playing || state.course.running;
+    return state.playing || state.course.running || Boolean(state.probed?.running);
   });
-  state.watch([...TRAITS, "chosen", "playing", "held"], () => {
+  state.watch([...TRAITS, ...SEEN], () => {
     stale = true;
     frames.ask();
   });
@@ -70,38 +91,71 @@ function render({ model, el }) {
   return () => {
     frames.stop();
     part();
+    address.stop();
   };
 }
 
 /** The traits, what nobody else needs to know, and the run that follows from them. */
 function stateOf(model) {
   const traits = Object.fromEntries(TRAITS.map((name) => [name, model.get(name)]));
-  const reach = reachOf(traits.tokens), course = new Course(traits);
-  const here = { chosen: 0, playing: false, held: false };
-  const state = new State({ ...traits, ...here, reach, course });
+  const here = {
+    damage: "", focused: false, held: false, over: -1, playing: false, probe: null,
+  };
+  const state = new State({
+    ...traits, ...here, home: traits, reach: reachOf(traits.tokens),
+    course: new Course(traits), probed: null,
+  });
   state.watch(["tokens", "alpha", "A"], () => { // the first to hear of it
-    const { tokens, chosen, reach, held } = state, far = farthest(tokens);
+    const { tokens, chosen } = state;
     state.course = new Course(state);
     state.chosen = Math.min(chosen, tokens.length - 1);
-    if (!held && (far > reach || far < reach / 2)) state.reach = reachOf(tokens);
+    state.over = Math.min(state.over, tokens.length - 1);
+  });
+  state.watch(["tokens", "held"], () => {
+    const far = farthest(state.course.tokens), { reach } = state;
+    if (!state.held && (far > 0.97 * reach || far < reach / 2))
+      state.reach = reachOf(state.tokens);
+  });
+  state.watch(["tokens", "alpha", "A", "probe"], () => {
+    const { probe, tokens, alpha, A } = state;
+    state.probed = probe && new Course({ tokens: [...tokens, probe], alpha, A });
   });
   return state;
 }
 
-function page(state, stage, { cloud, layer, play, alpha, token, show, matrix }) {
+/** What a link says, with the plane that fits; Reset leads back to its preset. */
+function opened(said, presets) {
+  if (!said) return null;
+  const { tokens, alpha, token = 1 } = presets[said.preset];
+  const home = { ...said, tokens, alpha, A: null, layer: 0, chosen: token - 1 };
+  return { ...said, home, reach: reachOf(said.tokens), playing: false };
+}
+
+function aboutOf(state, presets) {
+  const node = h("p", { className: "hm-about" });
+  const update = () => revise(node, { textContent: presets[state.preset]?.about ?? "" });
+  return { node, update };
+}
+
+function page(state, canvas, said, controls) {
+  const { play, layer, alpha, about, tasks, cloud, token, show, matrix } = controls;
   const root = h(
     "div",
     {
       className: "hm-live", role: "group",
       "aria-label": "Playground: tokens in the plane, and who follows whom",
     },
-    h("div", { className: "hm-columns" },
-      h("div", { className: "hm-stage" }, ...stage),
-      h("div", { className: "hm-controls" },
-        cloud.node, layer.node, row(play.node, ...tokenButtons(state)), alpha.node,
-        token.node, show.node, matrix.node, randomTokens(state), ...copyButton(state),
-        h("details", {},
-          h("summary", {}, "Keys and gestures"), h("p", {}, KEYS_AND_GESTURES)))));
+    canvas,
+    h("div", { className: "hm-bar" }, ...play.node, layer.node, alpha.node),
+    ...said.nodes, controls.legend.node, about.node, tasks.node,
+    h("details", { className: "hm-more" },
+      h("summary", {}, "More: other clouds, what is shown, A, coordinates, links"),
+      h("div", { className: "hm-columns" },
+        h("div", { className: "hm-controls" },
+          cloud.node, ...token.node, randomTokens(state), matrix.node),
+        h("div", { className: "hm-controls" }, show.node,
+          h("div", { className: "hm-controls hm-copy" }),
+          h("p", {}, KEYS_AND_GESTURES)))));
   root.dataset.live = "playground";
   return root;
 }
@@ -111,8 +165,10 @@ const KEYS_AND_GESTURES = [
   "Double-click the plane to add one there.",
   "With the plane in focus: N and P choose the next and the previous token,",
   "arrow keys move it (with Shift in small steps), Insert adds a token,",
-  "Delete removes the chosen one, [ and ] go through the layers, Space plays.",
+  "Delete removes the chosen one, [ and ] go through the layers, Space plays;",
+  "W, A, S and D move a probe, which says where one more token would end.",
   "On the ellipse: drag the handles, or focus one and use the arrow keys.",
+  "Fractions such as 2/9 are taken at their word.",
 ].join(" ");
 
 export default { render };

@@ -4,50 +4,73 @@ import json
 from collections.abc import Sequence
 from fractions import Fraction
 from html import escape
+from itertools import chain
 
 import numpy as np
 from ipywidgets import HTML
 
 from hmlib import arithmetic, attention, inputs, limits
-from hmlib.live import Checked, Figure, read, source
+from hmlib.live import Checked, Exact, Figure, links, read, site, source, wired
+from hmlib.live.links import kept
 from hmlib.shapes import Cloud, Matrix
 
+FLOATS = np.zeros(0)
 MOST_LAYERS = 10_000  # that Playground goes through
 
 
 def presets() -> dict:
-    """{name: {tokens, alpha, A, about}}: the configurations of the paper's Fig. 2, and
-    what chapters 1 and 3 found.
+    """{name: {tokens, alpha, A, about, token, show}}: the configurations of the paper's
+    Fig. 2, and what chapters 1 and 3 found. The token that each speaks of is counted
+    from 1, as in the text.
 
     >>> emerging = presets()["emerging leader"]
-    >>> emerging["alpha"], len(emerging["tokens"])
-    (0.5, 8)
+    >>> emerging["alpha"], len(emerging["tokens"]), emerging["tokens"][0]
+    (0.5, 8, [1.0, Fraction(1, 3)])
     """
+    rows = json.loads(read("presets.json"))
     return {
-        name: {
-            "tokens": [[float(Fraction(x)) for x in z.split()] for z in row["tokens"]],
-            "alpha": float(Fraction(row["alpha"])),
+        name: row
+        | {
+            "tokens": [[_exact(x) for x in z.split()] for z in row["tokens"]],
+            "alpha": _exact(row["alpha"]),
             "A": None,
-            "about": row["about"],
         }
-        for name, row in json.loads(read("presets.json")).items()
+        for name, row in rows.items()
     }
 
 
+def _exact(text):
+    return kept(Fraction(text)) if "/" in text else float(text)
+
+
+def _kept(X, name):
+    arithmetic.like(X, FLOATS, name)  # refuses what is too large for a page
+    return np.vectorize(kept, otypes=[object])(X).tolist()
+
+
 def _tokens(Z):
-    return arithmetic.like(
-        inputs.points(Z, 2, "tokens"), np.zeros(0), "tokens"
-    ).tolist()
+    return _kept(inputs.points(Z, 2, "tokens"), "tokens")
+
+
+def _alpha(alpha):
+    inputs.rate(alpha, FLOATS)  # the page needs a float > 0, too
+    return kept(inputs.numbers(alpha, "alpha").item())
 
 
 def _matrix(A):
-    A = inputs.matrix(A, np.zeros((1, 2)))
-    return None if A is None else A.tolist()
+    if A is None:
+        return None
+    A = inputs.numbers(A, "A")
+    return _kept(inputs.matrix(A, np.zeros((1, 2), A.dtype)), "A")
 
 
 def _shown(names):
     names = inputs.sequence(names, "show", "names")
     return [inputs.choice(name, "each of show", Playground.SHOW) for name in names]
+
+
+def _short(x):
+    return str(x) if isinstance(x, Fraction) else f"{x:.6g}"
 
 
 class Playground(Figure):
@@ -69,21 +92,25 @@ class Playground(Figure):
     tokens  (n, 2);  alpha > 0;  A  symmetric positive definite, or None
     layer   from 0 to MOST_LAYERS
     show    what is drawn besides the tokens: of arrows, forest, trails, halfspace,
-            hulls, K and limit
-    In JupyterLab the attributes follow what is done to the figure, and the other way
-    round.
+            hulls, K, limit and basin
+    chosen  the token that is looked at, from 0
+    Fractions stay exact where no float is equal, and then all numbers are taken at
+    their word. In JupyterLab the attributes follow what is done to the figure, and the
+    other way round.
     """
 
     _esm = source("playground.js")
-    tokens = Checked(_tokens)
-    alpha = Checked(lambda alpha: float(inputs.rate(alpha, np.zeros(1))))
-    A = Checked(_matrix)
+    tokens = Exact(_tokens)
+    alpha = Exact(_alpha)
+    A = Exact(_matrix)
     layer = Checked(lambda layer: inputs.count(layer, "layer", MOST_LAYERS))
     show = Checked(_shown)
+    chosen = Checked(lambda chosen: inputs.count(chosen, "chosen", MOST_LAYERS))
     preset = Checked(str)
-    presets = Checked(dict)
+    presets = Exact(dict)
+    site = Checked(str)  # where links lead
 
-    SHOW = ("arrows", "forest", "trails", "halfspace", "hulls", "K", "limit")
+    SHOW = ("arrows", "forest", "trails", "halfspace", "hulls", "K", "limit", "basin")
 
     def __init__(
         self,
@@ -94,30 +121,53 @@ class Playground(Figure):
         A: Matrix | None = None,
         layer: int = 0,
         show: Sequence[str] = ("arrows",),
+        chosen: int | None = None,
     ):
         known = presets()
         start = known[inputs.choice(preset, "preset", known)]
+        if chosen is None:
+            chosen = start.get("token", 1) - 1 if tokens is None else 0
         tokens = start["tokens"] if tokens is None else tokens
         alpha = start["alpha"] if alpha is None else alpha
         given = {"tokens": tokens, "alpha": alpha, "A": A, "layer": layer, "show": show}
-        super().__init__(preset=preset, presets=known, **given)
+        given |= {"chosen": chosen, "preset": preset, "presets": known, "site": site()}
+        super().__init__(**given)
+
+    @classmethod
+    def from_link(cls, link: str) -> "Playground":
+        """The figure that a link shows, to the last bit; a damaged link is refused.
+
+        >>> Playground.from_link("#play=comb-of-windows&alpha=2/9&sum=llry")
+        Playground(4 tokens, alpha=2/9, layer=0)
+        """
+        said, known = links.read(link), presets()
+        names = {name.replace(" ", "-"): name for name in known}
+        preset = names[inputs.choice(said.pop("play"), "the preset of link", names)]
+        start = {"token": 1, "show": ["arrows"]} | known[preset]
+        said = {name: start[name] for name in ("token", "show", "tokens")} | said
+        top = len(said["tokens"])
+        chosen = inputs.count(said.pop("token"), "the token of link", top, least=1) - 1
+        return cls(preset, chosen=chosen, **said)
 
     def report(self) -> str:
         """What hmlib says of the tokens on screen, in lines of text."""
-        Z, A = np.array(self.tokens), None if self.A is None else np.array(self.A)
+        numbers = [*chain(*self.tokens), self.alpha, *chain(*(self.A or []))]
+        exact = any(isinstance(x, Fraction) for x in numbers)
+        Z, A = np.array(self.tokens, object if exact else float), self.A
         end = limits.limit(Z, self.alpha, A)
         alone = attention.alone(attention.attention_sets(end.at(self.layer), A))
         followers = ", ".join(str(i + 1) for i in np.flatnonzero(alone)) or "none"
-        matrix = "" if A is None else f", A = {A.tolist()}"
+        matrix = "" if A is None else f", A = {wired(A)}"
         born = zip(end.leaders, end.born, strict=True)
         lines = [
-            f"{len(Z)} tokens, alpha = {self.alpha:.6g}{matrix}",
+            f"{len(Z)} tokens, alpha = {_short(self.alpha)}{matrix}",
             f"layer {self.layer}: tokens {followers} follow only themselves",
             "leaders: " + ", ".join(f"{i + 1} (born at layer {k})" for i, k in born),
         ]
         if not end.certified:
             return "\n".join([*lines, "limit: NOT certified, only likely"])
-        corners = [f"({x:.6g}, {y:.6g})" for x, y in end.polytope() + 0.0]
+        K = end.polytope().astype(float) + 0.0
+        corners = [f"({x:.6g}, {y:.6g})" for x, y in K]
         lines += [f"limit: certified at layer {end.settled_at}"]
         return "\n".join([*lines, f"K: {', '.join(corners)}"])
 
@@ -133,6 +183,6 @@ class Playground(Figure):
         return panel
 
     def __repr__(self):
-        A = "" if self.A is None else f", A={self.A}"
-        about = f"{len(self.tokens)} tokens, alpha={self.alpha:.6g}{A}"
+        A = "" if self.A is None else f", A={wired(self.A)}"
+        about = f"{len(self.tokens)} tokens, alpha={_short(self.alpha)}{A}"
         return f"Playground({about}, layer={self.layer})"

@@ -4,12 +4,14 @@ import { roots } from "./hardmax.js";
 import { dot, times } from "./numbers.js";
 
 /** Colours and marks of trees, which say the same. */
-export const LOOKS = [
-  ["blue", "circle"], ["red", "square"], ["green", "diamond"], ["sky", "triangle"],
-  ["faint", "pentagon"],
-];
+const COLOURS = ["blue", "red", "green", "sky", "faint"];
+const SHAPES = ["circle", "square", "diamond", "triangle", "pentagon"];
 
-/** Of each token the number of its tree. */
+/** [colour, shape] of a tree by its rank: 25 before one comes again. */
+export const lookOf = (rank) =>
+  [COLOURS[rank % 5], SHAPES[(rank + Math.floor(rank / 5)) % 5]];
+
+/** Of each token the rank of its tree: that of token 1 comes first. */
 export function treesOf({ tokens, sets }, A) {
   const square = tokens.map((z) => dot(times(A, z), z));
   const longest = (set) => set.reduce((i, j) => (square[j] > square[i] ? j : i));

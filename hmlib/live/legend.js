@@ -1,0 +1,25 @@
+// What the marks of the picture mean; only those that are to be seen.
+
+import { h, revise } from "./elements.js";
+
+const SIGNS = [ // sign, meaning, whether it is to be seen
+  ["★", "leads", () => true],
+  ["●", "follows", ({ show }) => !show.includes("forest")],
+  ["●◆■", "one tree each", ({ show }) => show.includes("forest")],
+  ["→", "whom it follows", ({ show }) => show.includes("arrows")],
+  ["○", "where it started", ({ layer }) => layer >= 1],
+  ["◎", "chosen", () => true],
+  ["▰", "K", ({ show }) => show.includes("K")],
+  ["□", "S(K) on an edge", ({ show }) => show.includes("K")],
+  ["◇", "limit", ({ show }) => show.includes("limit")],
+  ["▨", "half-space", ({ show }) => show.includes("halfspace")],
+];
+
+export function legend(state) {
+  const items = SIGNS.map(([sign, meaning]) =>
+    h("span", {}, h("b", { "aria-hidden": true }, sign), ` ${meaning}`));
+  const node = h("p", { className: "hm-legend" }, ...items);
+  const update = () => SIGNS.forEach(([, , seen], k) =>
+    revise(items[k], { hidden: !seen(state) }));
+  return { node, update };
+}
