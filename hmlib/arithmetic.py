@@ -23,10 +23,8 @@ def like(X: np.ndarray, Z: Tokens, name: str = "a number") -> np.ndarray:
     try:
         return X.astype(float)
     except OverflowError:
-        raise ValueError(
-            f"{name} is too large for float64, as which it is taken: pass all numbers as "
-            "Fractions."
-        ) from None
+        large = f"{name} is too large for float64, as which it is taken"
+        raise ValueError(f"{large}: pass all numbers as Fractions.") from None
 
 
 @np.vectorize(otypes=[object])
@@ -97,17 +95,17 @@ def distinct(Z: Cloud) -> tuple[np.ndarray, np.ndarray]:
     >>> first, inverse
     (array([0, 1]), array([0, 1, 0]))
     """
-    rows = _perhaps_equal(Z) if Z.dtype != object else np.arange(len(Z))
-    codes = [np.unique(column, return_inverse=True)[1] for column in Z[rows].T]
-    order = np.lexsort(codes)  # stable: equal rows stay in order
-    changes = np.any([np.diff(code[order]) != 0 for code in codes], axis=0)
-    new = np.append(True, changes)[: len(rows)]
-    name = np.arange(len(Z))  # the first of the rows that are equal to this one
-    name[rows[order]] = rows[order[new]][np.cumsum(new) - 1]
-    first = np.flatnonzero(name == np.arange(len(Z)))
-    inverse = np.empty(len(Z), int)
-    inverse[first] = np.arange(len(first))
-    return first, inverse[name]
+    name = np.arange(len(Z))  # each row's: the first that is equal
+    if Z.dtype == object:
+        seen = {}
+        name[:] = [seen.setdefault(tuple(z), i) for i, z in enumerate(Z)]
+    else:
+        rows = _perhaps_equal(Z)
+        order = rows[np.lexsort(Z[rows].T)]  # stable: equal rows stay in order
+        new = np.append(True, (Z[order[1:]] != Z[order[:-1]]).any(-1))[: len(rows)]
+        name[order] = order[new][np.cumsum(new) - 1]
+    new = name == np.arange(len(Z))
+    return np.flatnonzero(new), (np.cumsum(new) - 1)[name]
 
 
 def _perhaps_equal(Z):

@@ -126,11 +126,7 @@ class Followed(NamedTuple):
 
 
 def attend(
-    Q: Clouds,
-    X: Clouds,
-    A: Matrix | None = None,
-    real: Mask | None = None,
-    blur: float = 0.0,
+    Q: Clouds, X: Clouds, A: Matrix | None = None, real: Mask | None = None, blur=0.0
 ) -> Followed:
     """Whom tokens Q (b, m, d) follow among X (b, n, d), those that are real, (b, n).
 
@@ -168,16 +164,16 @@ def by_few_scores(Q, X, A, blur):
     Returns (first, [(rows, members)]).
     """
     asked, zero = candidates.on_hull(X, blur), _looks_nowhere(Q, A)
-    values = copy = np.arange(len(asked))
+    keys, copy = asked, np.arange(len(asked))
     if not blur:  # where floats merge, tokens do not
         values, copy = arithmetic.distinct(X[asked])
-    asking, first, ties = np.flatnonzero(~zero), np.zeros(len(Q), int), []
-    if len(asking):
-        keys = X[asked[values]]
-        followed = by_all_scores(Q[None, asking], keys[None], A, blur=blur)
-        first[asking] = asked[values[followed.first[0]]]
-        for _, rows, members in followed.ties:
-            ties.append((asking[rows], asked[np.isin(copy, members)]))
+        keys = asked[values]
+    asking, first = np.flatnonzero(~zero), np.zeros(len(Q), int)
+    who = by_all_scores(Q[None, asking], X[None, keys], A, blur=blur)
+    first[asking] = keys[who.first[0]]
+    ties = [
+        (asking[rows], asked[np.isin(copy, members)]) for _, rows, members in who.ties
+    ]
     if zero.any() and (blur or (X[0] != X).any()):  # they follow all
         ties.append((np.flatnonzero(zero), np.arange(len(X))))
     return first, ties
@@ -218,7 +214,8 @@ def by_all_scores(Q, X, A=None, real=None, blur=0.0) -> Followed:
         row, token = row[still], token[still]
         if not blur:
             row, token = _maximal(row, token, Q.reshape(-1, d), values, A)
-        for i, members in _grouped(row, token):
+        start = _starts(row)
+        for i, members in zip(row[start], np.split(token, start[1:]), strict=False):
             first[i] = members[0]
             if blur or (values[members] != values[members[0]]).any():
                 same = ties.setdefault((i // m, members.tobytes()), (members % n, []))
@@ -229,7 +226,7 @@ def by_all_scores(Q, X, A=None, real=None, blur=0.0) -> Followed:
 
 def _maximal(row, token, Q, X, A):
     """Of the pairs those with their row's largest score, in whole numbers."""
-    start = np.flatnonzero(np.append(True, row[1:] != row[:-1])[: len(row)])
+    start = _starts(row)
     if len(start) == 0:
         return row, token
     count = np.diff(start, append=len(row))
@@ -241,7 +238,6 @@ def _maximal(row, token, Q, X, A):
     return row[true], token[true]
 
 
-def _grouped(row, token):
-    """Each row with its tokens."""
-    ends = np.flatnonzero(np.append(row[1:] != row[:-1], True)[: len(row)])
-    return zip(row[ends].tolist(), np.split(token, ends[:-1] + 1), strict=False)
+def _starts(row):
+    """Where the pairs of another row begin."""
+    return np.flatnonzero(np.append(True, row[1:] != row[:-1])[: len(row)])

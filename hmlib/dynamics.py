@@ -7,7 +7,6 @@ import numpy as np
 from hmlib import arithmetic, attention, inputs
 from hmlib.shapes import Cloud, Indices, Mask, Matrix, Number, Rates, Sets, Tokens
 
-PIECE = 2**15  # numbers moved at a time: few enough for the processor's own memory
 TOGETHER = 64  # clouds that ask together: those in which about as many still ask
 
 
@@ -115,13 +114,9 @@ def advance(
     Z: Tokens, goals: Tokens, alpha: Number, out: Tokens | None = None
 ) -> Tokens:
     """z + alpha / (1 + alpha) (m - z). A leader stands still to the last bit."""
-    out = np.empty_like(Z) if out is None else out
-    new, old, goal = (X.reshape(-1) for X in (out, Z, goals))
-    for at in range(0, len(new), PIECE):
-        piece = slice(at, at + PIECE)
-        part = np.subtract(goal[piece], old[piece], out=new[piece])
-        part *= alpha / (1 + alpha)
-        part += old[piece]
+    out = np.subtract(goals, Z, out=out)
+    out *= alpha / (1 + alpha)
+    out += Z
     return out
 
 

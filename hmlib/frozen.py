@@ -12,6 +12,7 @@ if it is not. Both can be decided, and all numbers are exact here.
 """
 
 from collections import defaultdict
+from contextlib import suppress
 from fractions import Fraction
 from math import ceil, comb, factorial, inf
 from time import perf_counter
@@ -19,7 +20,6 @@ from time import perf_counter
 import numpy as np
 
 MOST_LAYERS = 20_000  # of a gap, looked at one by one, before its sign is left open
-FEW = 16  # binom(t, k) up to there is below 1e60 in all of these layers
 UNSURE, TINY = 1e-9, 1e-200  # far more than roundings, and underflow, of such a sum
 
 
@@ -106,10 +106,9 @@ class _Sum:
         top, least = max(map(abs, gap.values())), min(p for p, _ in gap)
         rough = {(p - least, k): Fraction(c) / top for (p, k), c in gap.items()}
         self.rough = [(p, k, float(c)) for (p, k), c in rough.items()]  # the same sign
-        self.plain = max(k for _, k in gap) <= FEW
 
     def sign(self, t):
-        if self.plain:
+        with suppress(OverflowError):  # a binomial may be no float
             left = self.rate**t
             terms = [c * comb(t, k) * left**p for p, k, c in self.rough]
             total = sum(terms)

@@ -100,11 +100,9 @@ def project(x: Token, vertices: Cloud, A: Matrix | None = None) -> Token:
     x = inputs.token(x, "x")
     V = inputs.points(vertices, len(x), "vertices")
     A = inputs.matrix(A, V)
-    expected = (
-        f"at most {MOST_DIMENSIONS} points or {MOST_DIMENSIONS} coordinates, because"
-    )
-    expected += " the projection is exact, on whole numbers that grow with both"
-    inputs.check(min(V.shape) <= MOST_DIMENSIONS, "vertices", V, expected)
+    most = f"at most {MOST_DIMENSIONS} points or {MOST_DIMENSIONS} coordinates"
+    why = "because the projection is exact, on whole numbers that grow with both"
+    inputs.check(min(V.shape) <= MOST_DIMENSIONS, "vertices", V, f"{most}, {why}")
     whole = arithmetic.integers(np.vstack([arithmetic.like(x, V, "x"), V]))
     P, AP = _in_product(whole[1:] - whole[0], A)
 
@@ -136,9 +134,8 @@ def _start(P, AP, A):
         with suppress(np.linalg.LinAlgError, RuntimeError):  # floats may fail
             X = arithmetic.unit(P, None)
             if A is not None:
-                X = X @ np.linalg.cholesky(
-                    arithmetic.unit(arithmetic.integers(A), None)
-                )
+                B = arithmetic.unit(arithmetic.integers(A), None)
+                X = X @ np.linalg.cholesky(B)
             target = np.append(np.zeros(X.shape[1]), 1)
             T = np.flatnonzero(nnls(np.vstack([X.T, np.ones(len(X))]), target)[0])
             weights = _weights(AP[T] @ P[T].T)
@@ -181,12 +178,12 @@ def cluster_points(vertices: Cloud, A: Matrix | None = None) -> ClusterPoints:
     count = [math.comb(m, size) for size in range(1, min(d, m) + 1)]
     work = sum(n * size**3 for size, n in enumerate(count, 1))
     if work > MOST_WORK:
-        inputs.refuse(
-            f"vertices has shape {V.shape}: {m} different points of {d} coordinates have "
-            f"{inputs.shown(sum(count))} subsets of at most {d} points, about "
-            f"{inputs.shown(work)} operations",
-            f"at most {MOST_WORK}. Points that are no vertices of the hull can be left out",
-        )
+        many = f"{m} different points of {d} coordinates"
+        subsets = f"{inputs.shown(sum(count))} subsets of at most {d} points"
+        given = f"{many} have {subsets}, about {inputs.shown(work)} operations"
+        fewer = "Points that are no vertices of the hull can be left out"
+        refused = f"vertices has shape {V.shape}: {given}"
+        inputs.refuse(refused, f"at most {MOST_WORK}. {fewer}")
 
     G = AP @ P.T
     # face: the last, so the largest, subset with s inside. A face has one s, the nearest

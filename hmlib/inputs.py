@@ -12,7 +12,7 @@ import math
 import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from numbers import Integral, Rational, Real
+from numbers import Integral, Rational
 from pathlib import Path
 from typing import NoReturn
 
@@ -29,7 +29,6 @@ RANGES = {
     ">= 0": lambda x: x >= 0,
     ">= 0 and < 1": lambda x: 0 <= x < 1,
 }
-REAL = Rational | float | np.floating  # and no bool, which is an Integral to Python
 FLOATS = np.zeros(0)
 
 
@@ -70,10 +69,8 @@ def as_batch(Z: Tokens, mask: Mask | None) -> tuple[Clouds, Mask | None]:
 
 def cloud(Z, name: str = "Z") -> Tokens:
     """Z as a float64 or Fraction array of shape (..., n, d): tokens are rows."""
-    Z, rows = (
-        numbers(Z, name),
-        "tokens as rows, (n, d), or a batch of clouds, (..., n, d)",
-    )
+    Z = numbers(Z, name)
+    rows = "tokens as rows, (n, d), or a batch of clouds, (..., n, d)"
     check(Z.ndim >= 2, name, Z, rows)
     return check(Z.size, name, Z, "at least one token, of at least one coordinate")
 
@@ -109,16 +106,13 @@ def matrix(A, Z: Tokens) -> Matrix | None:
     A = square(A, Z)
     if (A != A.T).any():
         i, j = np.argwhere(A != A.T)[0]
-        here, there = shown(A[i, j], str), shown(A[j, i], str)
-        refuse(
-            f"A is not symmetric: A[{i}, {j}] = {here} but A[{j}, {i}] = {there}",
-            "equal ones. If only rounding parts them, pass (A + A.T) / 2",
-        )
+        given = f"A[{i}, {j}] = {shown(A[i, j])} but A[{j}, {i}] = {shown(A[j, i])}"
+        expected = "equal ones. If only rounding parts them, pass (A + A.T) / 2"
+        refuse(f"A is not symmetric: {given}", expected)
     if not _is_positive_definite(A):
         least = min(0.0, np.linalg.eigvalsh(arithmetic.like(A, FLOATS, "A"))[0])
-        refuse(
-            f"A is not positive definite: its smallest eigenvalue is {least:.3g}", "> 0"
-        )
+        given = f"its smallest eigenvalue is {least:.3g}"
+        refuse(f"A is not positive definite: {given}", "> 0")
     return A
 
 
@@ -137,9 +131,7 @@ def rate(alpha, Z: Tokens) -> Number:
     alpha = arithmetic.like(numbers(alpha, "alpha"), Z, "alpha")
     one = "one number for one layer (simulate takes one per layer)"
     alpha = check(not alpha.ndim, "alpha", alpha, one)[()]
-    if not alpha > 0:
-        refuse(f"alpha is {shown(alpha, str)}", "a number > 0")
-    return alpha
+    return check(alpha > 0, "alpha", alpha, "a number > 0")
 
 
 def rates(alpha, Z: Tokens) -> list[Number]:
@@ -169,8 +161,8 @@ def real_tokens(mask, Z: Tokens) -> Mask | None:
 def count(value, name: str, top: int | None = None, least: int = 0) -> int:
     """A whole number >= least (and <= top, where there is one)."""
     expected = f">= {least}" if top is None else f"from {least} to {top}"
-    whole = isinstance(value, Integral) and not isinstance(value, bool)
-    right = whole and least <= value and (top is None or value <= top)
+    right = isinstance(value, Integral) and is_real(value)
+    right = right and least <= value and (top is None or value <= top)
     return int(check(right, name, value, f"a whole number {expected}"))
 
 
@@ -185,8 +177,7 @@ def number(value, name: str, expected: str = "", exact: bool = False) -> Number:
 
 def amount(value, name: str) -> Number:
     """A number >= 0, infinity included."""
-    real = isinstance(value, Real) and not isinstance(value, bool)
-    return check(real and value >= 0, name, value, "a number >= 0")
+    return check(is_real(value) and value >= 0, name, value, "a number >= 0")
 
 
 def choice(value, name: str, known: Iterable[str]) -> str:
@@ -249,11 +240,9 @@ def room(shape: tuple, size: int, what: str, instead: str) -> None:
     need = math.prod(shape) * size
     if need > MOST_BYTES:
         gigabytes = f"{need / 2**30:,.1f} GB" if need < 2**80 else "far too much"
-        refuse(
-            f"{what} would take {gigabytes}, as an array of shape {shown(tuple(shape))}",
-            f"at most {MOST_BYTES / 2**30:.1f} GB (hmlib.inputs.MOST_BYTES). "
-            + instead.rstrip("."),
-        )
+        given = f"would take {gigabytes}, as an array of shape {shown(tuple(shape))}"
+        most = f"at most {MOST_BYTES / 2**30:.1f} GB (hmlib.inputs.MOST_BYTES)"
+        refuse(f"{what} {given}", f"{most}. {instead.rstrip('.')}")
 
 
 def in_range(X, what: str):
@@ -280,10 +269,10 @@ def extra(name: str) -> Iterator[None]:
 # How errors show things, and how numbers are read
 
 
-def shown(value, how=repr) -> str:
+def shown(value) -> str:
     """A value as it is shown in an error: short, whatever it is."""
     try:
-        text = how(value)
+        text = str(value) if is_real(value) else repr(value)
     except Exception:
         return f"of type {type(value).__name__}, and too long to be shown"
     return text if len(text) <= 60 else f"{text[:57]}..."
@@ -291,7 +280,7 @@ def shown(value, how=repr) -> str:
 
 def first_line(error: Exception) -> str:
     """The first line of what somebody else's error says."""
-    return shown((str(error).splitlines() or [type(error).__name__])[0], str)
+    return (str(error).splitlines() or [type(error).__name__])[0][:60]
 
 
 def array(X, name: str) -> np.ndarray:
@@ -309,30 +298,26 @@ def array(X, name: str) -> np.ndarray:
         return np.asarray(X)
     except Exception as error:
         if "inhomogeneous" in str(error):
-            refuse(
-                f"{name} is ragged", "rows of equal length (pad them and pass a mask)"
-            )
+            expected = "rows of equal length (pad them and pass a mask)"
+            refuse(f"{name} is ragged", expected)
         refuse(f"{name} cannot be read, {first_line(error)}", "an array of numbers")
 
 
 def numbers(X, name: str) -> np.ndarray:
     """X as finite float64; as Fractions if it holds rationals, or what no float64 does."""
     given, X = X, array(X, name)
-    mixed = X.dtype == object and all(
-        isinstance(x, REAL) and not isinstance(x, bool) for x in X.flat
-    )
-    if not mixed and X.dtype.kind not in "iuf":
+    if X.dtype.kind in "iuf":
+        finite = np.isfinite(X).all()
+    elif X.dtype == object and all(map(is_real, X.flat)):
+        finite = all(isinstance(x, Rational) or np.isfinite(x) for x in X.flat)
+    else:
         kind = X.dtype if X.ndim or X.dtype != object else type(given).__name__
         expected = "real numbers (floats, ints or fractions.Fraction)"
         refuse(f"{name} is of type {kind}", expected)
-    if mixed:
-        finite = all(isinstance(x, Rational) or np.isfinite(x) for x in X.flat)
-    else:
-        finite = np.isfinite(X).all()
     if not finite:
         given = f"{name} has NaN or infinite entries (shape {X.shape})"
         refuse(given, "finite numbers")
-    if mixed:
+    if X.dtype == object:
         return arithmetic.rationals(X)
     with np.errstate(all="ignore"):
         floats = X.astype(float)
@@ -340,9 +325,14 @@ def numbers(X, name: str) -> np.ndarray:
     sure = X.dtype.kind == "f" and not listed
     if X.itemsize <= 8 and (sure or abs(floats).max(initial=0) < 2**53):
         return floats
-    whole = np.array(given, object) if listed else X.astype(object)
-    exact = arithmetic.rationals(whole)
+    exact = arithmetic.rationals(np.array(given if listed else X, object))
     return exact if (exact != floats).any() else floats
+
+
+def is_real(x) -> bool:
+    """A real number of any type; a bool is none, though it is an Integral to Python."""
+    real = isinstance(x, Rational | float | np.floating)
+    return real and not isinstance(x, bool)
 
 
 def _is_positive_definite(A):

@@ -68,11 +68,10 @@ class Limit:
         Z, rates, A = self._start
         layer, since = inputs.count(layer, "layer"), self.settled_at
         if since is None and layer > runs.MOST_LAYERS:
-            inputs.refuse(
-                f"layer is {layer}, but this limit is not certified",
-                f"at most {runs.MOST_LAYERS}, which are simulated. Not certified, "
-                f"because {self.why.rstrip('.')}",
-            )
+            most = f"at most {runs.MOST_LAYERS}, which are simulated"
+            why = f"Not certified, because {self.why.rstrip('.')}"
+            given = f"layer is {layer}, but this limit is not certified"
+            inputs.refuse(given, f"{most}. {why}")
         if since is None or layer < since:
             for alpha in [*rates[:layer], *rates[-1:] * (layer - len(rates))]:
                 Z = dynamics.step(Z, alpha, A)
@@ -81,10 +80,8 @@ class Limit:
         late = max(0, layer - max(since, len(rates)))  # layers with the last alpha
         if self.tokens.dtype == object:
             if late * (1 + last).numerator.bit_length() > MOST_BITS:
-                raise ValueError(
-                    f"layer is {layer}: its exact tokens have too many digits. "
-                    "Pass Z as floats."
-                )
+                many = "its exact tokens have too many digits. Pass Z as floats."
+                raise ValueError(f"layer is {layer}: {many}")
             left = prod(1 / (1 + alpha) for alpha in early) * (1 / (1 + last)) ** late
         else:
             early = fsum(log1p(alpha) for alpha in early)
@@ -129,17 +126,16 @@ def limit(
     X, copies = Z if len(first) == len(Z) else Z[first], np.bincount(value)
 
     run = None if Z.dtype == object else runs.Run(runs.Floats(X, rates, A), copies)
-    if run is None or run.open:
+    if run is None or not (run.certain or run.why):
         whole = runs.Run(runs.Whole(X, rates, A), copies, seconds, megabytes)
         run = run if run and run.settled.sum() > whole.settled.sum() else whole
         run.why = whole.why
     sure, leader, born = run.settled.copy(), run.leader.copy(), run.born.copy()
     why, model = "", (Z, rates, A)
+    error = run.cloud.error() if run.certain else float(np.ptp(Z, axis=0).max())
     if not run.certain:
-        why = (
-            f"by layer {run.layer}, {np.sum(~sure[value])} of {len(Z)} tokens had not "
-        )
-        why += f"settled: {run.why}"
+        unsettled = f"{np.sum(~sure[value])} of {len(Z)} tokens had not settled"
+        why = f"by layer {run.layer}, {unsettled}: {run.why}"
         run.guess(seconds)
     elif run.cloud.exact:
         exact = None if A is None else arithmetic.rationals(A)
@@ -152,9 +148,7 @@ def limit(
         follows=np.append(first, -1)[leader[value]],
         certified=run.certain,
         settled_at=run.layer if run.certain else None,
-        error_bound=run.cloud.error()
-        if run.certain
-        else float(np.ptp(Z, axis=0).max()),
+        error_bound=error,
         sure=sure[value],
         why=why,
         _start=model,
@@ -204,7 +198,5 @@ def certain(end: Limit) -> Limit:
     """The limit, if it has a certificate."""
     if end.certified:
         return end
-    raise ValueError(
-        f"The limit of this cloud of shape {end.tokens.shape} could not be certified: "
-        f"{end.why}"
-    )
+    cloud = f"this cloud of shape {end.tokens.shape}"
+    raise ValueError(f"The limit of {cloud} could not be certified: {end.why}")

@@ -32,7 +32,7 @@ class Floats:
     likely  take floats for exact: for an answer where there is no certain one
     """
 
-    exact = False
+    exact, scale = False, 1
 
     def __init__(self, Z, rates, A, likely=False):
         self.Z, self.rates, self.A, self.sure = Z, rates, A, not likely
@@ -94,7 +94,7 @@ class Run:
 
     target   where each token goes: for ever, once it has settled; `ahead` says how
     certain  all have settled, and that is proved
-    open     there is something that floats cannot tell
+    why      it is not; empty where whole numbers may tell what floats cannot
     """
 
     def __init__(self, cloud, copies, seconds=inf, megabytes=inf):
@@ -103,7 +103,7 @@ class Run:
         self.target, self.ahead = cloud.Z.copy(), []
         self.leader, self.born = np.full(n, -1), np.full(n, -1)
         self.settled, self.asked = np.zeros(n, bool), np.arange(n)
-        self.certain, self.open, self.why, self.layer = False, False, "", 0
+        self.certain, self.layer = False, 0
         self._go(seconds, megabytes)
 
     def guess(self, seconds):
@@ -117,7 +117,8 @@ class Run:
         self.ahead = []
 
     def _go(self, seconds, megabytes):
-        cloud, self.until = self.cloud, perf_counter() + min(seconds, 1e9)
+        cloud, self.why = self.cloud, ""
+        self.until = perf_counter() + min(seconds, 1e9)
         while self._look():
             if self.settled.all():
                 self.certain = cloud.sure
@@ -129,16 +130,13 @@ class Run:
             before, alpha = cloud.Z, cloud.rates[min(self.layer, len(cloud.rates) - 1)]
             self.target = cloud.advance(self.target, alpha)
             self.layer += 1
-            size = cloud.scale.bit_length() * before.size if cloud.exact else 0
-            if size > 8_000_000 * megabytes:
+            if cloud.scale.bit_length() * cloud.Z.size > 8_000_000 * megabytes:
                 self.why = TOO_LARGE.format(megabytes)
-                return
-            if perf_counter() > self.until:
+            elif perf_counter() > self.until:
                 self.why = TOO_LONG.format(seconds)
+            # Floats may stand still; whole numbers, of which the longest leads, grow.
+            if self.why or (before == cloud.Z).all():
                 return
-            if not cloud.exact and (before == cloud.Z).all():
-                break
-        self.open = True
 
     def _look(self):
         """See whom the unsettled follow, and who settles. False if that is open."""
@@ -160,13 +158,13 @@ class Run:
         if cloud.exact:  # of one that has settled and does not lead: like a tie of one
             for row in np.flatnonzero(alone & ~onto & self.settled[first]):
                 sets[ask[row]] = first[[row]]
-        for i, members in sets.items():
-            self.target[i] = self._mean(i, members)
-        if cloud.exact:
-            self._stay_at_zero()
-            if ties and self.layer & (self.layer - 1) == 0:
-                self._freeze({i: first[[row]] for row, i in enumerate(ask)} | sets)
-        elif cloud.sure and len(Z) > attention.LARGE and not self.settled.all():
+        # A token at 0, which follows all, settles when all others have.
+        for i in sorted(sets, key=lambda i: not Z[i].any()):
+            self.target[i] = self._mean(i, sets[i])
+        if ties and cloud.exact and self.layer & (self.layer - 1) == 0:
+            self._freeze({i: first[[row]] for row, i in enumerate(ask)} | sets)
+        large = len(Z) > attention.LARGE and not self.settled.all()
+        if large and cloud.sure and not cloud.exact:
             keep = worth_asking(Z, self.born >= 0, self.settled, cloud.blur)
             self.asked = self.asked[keep[self.asked]]
         return True
@@ -187,22 +185,13 @@ class Run:
             self.settled[i] = stays and ties and (Z @ looks[0]).max() == level[0, 0]
         return mean
 
-    def _stay_at_zero(self):
-        """A token at 0 follows all: it stays if all others have settled and balance."""
-        Z, copies = self.cloud.Z, self.copies.astype(object)
-        zero = ~Z.any(-1)
-        if (self.settled | zero).all() and not self.settled.all():
-            now, in_the_end = copies @ Z, copies @ self.target
-            if not now.any() and not in_the_end.any():
-                self.settled |= zero
-
     def _freeze(self, sets):
         """All settle if no set ever changes. Tried at layers 0, 1, 2, 4, 8, ..."""
-        rates, settled = self.cloud.rates, self.settled
+        cloud, rates, settled = self.cloud, self.cloud.rates, self.settled
         sets = {i: members for i, members in sets.items() if not settled[i]}
         if sets and self.layer >= len(rates) - 1:
-            layer = self.copies, rates[-1], self.cloud.A
-            found = frozen.for_ever(self.cloud.Z, self.target, sets, *layer, self.until)
+            given = cloud.Z, self.target, sets, self.copies, rates[-1], cloud.A
+            found = frozen.for_ever(*given, self.until)
             if found:
                 self.target, self.ahead = found
                 settled[:] = True

@@ -9,9 +9,7 @@ from typing import Annotated
 
 import numpy as np
 
-Tokens = Annotated[
-    np.ndarray, "(..., n, d): tokens as rows, of one cloud or of a batch"
-]
+Tokens = Annotated[np.ndarray, "(..., n, d): tokens as rows, of a cloud or a batch"]
 Clouds = Annotated[np.ndarray, "(b, n, d): clouds of tokens"]
 Cloud = Annotated[np.ndarray, "(n, d): tokens, or points, as rows"]
 Token = Annotated[np.ndarray, "(d,)"]

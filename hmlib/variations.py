@@ -76,21 +76,19 @@ def vary(
 
     layers  a `Layer`, or a sequence of them; Z and mask are those of `step`
     """
-    one = isinstance(layers, Layer)
-    layers = [layers] if one else inputs.sequence(layers, "layers", "Layers")
+    layers = [layers] if isinstance(layers, Layer) else layers
+    layers = inputs.sequence(layers, "layers", "Layers")
     if not all(isinstance(layer, Layer) for layer in layers):
-        inputs.refuse(
-            "layers has something else in it", "a Layer, or a sequence of them"
-        )
+        given = "layers has something else in it"
+        inputs.refuse(given, "a Layer, or a sequence of them")
     Z = inputs.cloud(Z)
     mask = inputs.real_tokens(mask, Z)
     instead = "Go through fewer layers at a time."
     inputs.room((len(layers) + 1, *Z.shape), 8, "vary", instead)
     if any(layer.temperature or layer.tolerance or layer.causal for layer in layers):
         *batch, n, d = Z.shape
-        instead = (
-            "Pass fewer tokens, or take hardmax, without a tolerance and not causal."
-        )
+        instead = "or take hardmax, without a tolerance and not causal."
+        instead = f"Pass fewer tokens, {instead}"
         # scores, and what is made of them
         inputs.room((4 + d, *batch, n, n), 8, "vary", instead)
     path = [Z]
@@ -117,10 +115,8 @@ def settle(Z: Cloud, layer: Layer) -> tuple[Cloud, Mask]:
     others = [x for x in fields(Layer) if x.name not in ("alpha", "A", "V")]
     touched = [x.name for x in others if getattr(layer, x.name) != x.default]
     if layer.V is not None or touched:
-        raise ValueError(
-            "settle knows hardmax with any A and any number of heads: leave the other "
-            "dials as they are."
-        )
+        known = "settle knows hardmax with any A and any number of heads"
+        raise ValueError(f"{known}: leave the other dials as they are.")
     Z = inputs.cloud(Z)
     inputs.check(Z.ndim == 2, "Z", Z, "one cloud, (n, d)")
     value, heads = arithmetic.distinct(Z)[1], [A for A, _ in _heads(layer, Z)]
@@ -138,13 +134,12 @@ def _after(Z, layer, mask):
     """The tokens after one layer."""
     if Z.dtype == object and (layer.temperature or layer.normalise in ("rms", "layer")):
         what = "softmax" if layer.temperature else f"normalise={layer.normalise!r}"
-        raise ValueError(
-            f"{what} leaves the rationals, but the tokens are Fractions: pass floats."
-        )
+        leaves = f"{what} leaves the rationals, but the tokens are Fractions"
+        raise ValueError(f"{leaves}: pass floats.")
     alpha = inputs.rate(layer.alpha, Z)
     mean = _near_mean if layer.temperature or layer.tolerance else _hard_mean
     means = [(mean(Z, A, layer, mask), V) for A, V in _heads(layer, Z)]
-    goal = _average([m if V is None else m @ V.T for m, V in means])
+    goal = _average([m if V is None else m @ V for m, V in means])
     if layer.normalise == "paper":
         new = dynamics.advance(Z, goal, alpha)
     else:
@@ -160,9 +155,9 @@ def _after(Z, layer, mask):
 
 
 def _heads(layer, Z):
-    """(A, V) of each head; None is the identity."""
+    """(A^T, V^T) of each head, because tokens are rows; None is the identity."""
     A, V = (
-        [None] if M is None else inputs.square(M, Z, name, True)
+        [None] if M is None else inputs.square(M, Z, name, True).swapaxes(1, 2)
         for M, name in ((layer.A, "A"), (layer.V, "V"))
     )
     if len(A) != len(V) and min(len(A), len(V)) > 1:
@@ -180,7 +175,8 @@ def _average(means):
 def _hard_mean(Z, A, layer, mask):
     """m_i: the mean of those whom token i follows."""
     X, real = inputs.as_batch(Z, mask)
-    who = _attend_causally(X, A, real) if layer.causal else _attend(X, X, A, real)
+    attend = _attend_causally if layer.causal else attention.attend
+    who = attend(X, X, A, real)
     if layer.ties == "first":
         return np.take_along_axis(X, who.first[..., None], 1).reshape(Z.shape)
     means = who.means(X)
@@ -194,7 +190,7 @@ def _near_mean(Z, A, layer, mask):
     """m_i, of all whose score is nearly the largest: by temperature, or tolerance."""
     n = Z.shape[-2]
     (X, size), (B, size_A) = _small(Z), (None, 0) if A is None else _small(A)
-    scores = (X if B is None else X @ B.T) @ X.swapaxes(-1, -2)
+    scores = (X if B is None else X @ B) @ X.swapaxes(-1, -2)
     seen = np.tri(n, k=0 if layer.causal else n, dtype=bool)
     if mask is not None:
         seen = (seen & mask[..., None, :]) | np.eye(n, dtype=bool)
@@ -215,26 +211,21 @@ def _small(X):
     return (np.ldexp(X, -e), e) if abs(e) > 200 else (X, 0)
 
 
-def _attend(Q, X, A, real=None):
-    """`attention.attend` for any A: <A q, x>."""
-    return attention.attend(Q, X, None if A is None else A.T, real)
-
-
-def _attend_causally(X, A, real):
+def _attend_causally(Q, X, A, real):
     """Token i of cloud c asks a cloud of its own, c n + i: those after it hide."""
     b, n, d = X.shape
     past = np.tile(np.tri(n, dtype=bool), (b, 1))
     if real is not None:
         past &= np.repeat(real, n, axis=0)
         past[~past.any(1), 0] = True  # padding before the first word stays anyway
-    who = _attend(X.reshape(-1, 1, d), np.repeat(X, n, axis=0), A, past)
+    who = attention.attend(Q.reshape(-1, 1, d), np.repeat(X, n, axis=0), A, past)
     ties = [(c // n, rows + c % n, members) for c, rows, members in who.ties]
     return attention.Followed(who.first.reshape(b, n), ties)
 
 
 def _single(Q, Z, A):
     """Whom each of Q follows, and whether that is the only value."""
-    who = _attend(Q[None], Z[None], A)
+    who = attention.attend(Q[None], Z[None], A)
     return who.first[0], who.alone()[0]
 
 

@@ -149,6 +149,7 @@ def test_leaders_are_those_of_the_definition(model, alpha):
         assert path.leaders(k).tolist() == oracle.leaders(path.tokens[: k + 1], A)
 
 
+@pytest.mark.long
 def test_no_leaders_from_rounding():
     """Far beyond the layer where tokens merge in float64, the leaders are those found before."""
     for seed in range(60):

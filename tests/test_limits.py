@@ -33,6 +33,7 @@ MANY = int(
 # Against the truth
 
 
+@pytest.mark.long
 def test_the_certificate_on_awkward_rational_clouds():
     """1,000 symmetric, lattice and duplicated clouds: all certified, all accepted, a good part with non-vertex limits."""
     odd = 0
@@ -47,6 +48,7 @@ def test_the_certificate_on_awkward_rational_clouds():
     assert odd > 200 * MANY
 
 
+@pytest.mark.long
 def test_floats_are_never_certified_wrongly():
     """The same clouds as floats: where a plain float run goes astray, it is not believed."""
     astray = 0
@@ -74,6 +76,7 @@ def naive_run(Z, alpha, A, layers):
     yield Z, to
 
 
+@pytest.mark.long
 def test_generic_clouds():
     """10,000 clouds of floats: certified; leaders as defined, layer by layer; a dozen layers on, where the limit says."""
     for seed in range(10_000 * MANY):
@@ -96,6 +99,7 @@ def test_generic_clouds():
         )
 
 
+@pytest.mark.long
 def test_some_generic_clouds_exactly():
     for seed in range(0, 2000, 10):
         Z, alpha, A = generic(seed)

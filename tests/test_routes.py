@@ -15,6 +15,7 @@ from hmlib import attention, attention_sets, follow, limit, simulate, step
 from hmlib.fast import plane
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("d", [1, 2, 3, 4, 5])
 def test_every_route_against_the_definition(d, no_size_is_small):
     """1 to 4 dimensions: hulls; 5: tiles."""

@@ -48,6 +48,7 @@ def differs(Z, alpha, A):
     return None
 
 
+@pytest.mark.long
 def test_near_copies_and_extreme_rates(monkeypatch):
     """5,000 clouds; HMLIB_CLOUDS=20 makes it 100,000."""
     monkeypatch.setattr(runs, "MOST_LAYERS", 200)  # small rates are left open soon
@@ -56,6 +57,7 @@ def test_near_copies_and_extreme_rates(monkeypatch):
         assert differs(Z, alpha, A) is None, (seed, differs(Z, alpha, A))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("n", "d"),
     [(512, 2), (513, 2), (523, 2), (700, 1), (600, 3), (513, 4), (600, 5), (2500, 2)],

@@ -3,9 +3,8 @@
 import numpy as np
 
 FEW = 4  # dimensions in which a hull is worth its price
-MARGIN = (
-    1e-9  # of the cloud's size: how deep inside a token is left out; Qhull is exacter
-)
+# Of the cloud's size: how deep inside a token is left out. Qhull is exacter.
+MARGIN = 1e-9
 TINY = 1e-300  # more than any underflow in the products of `outside_ball`
 
 
