@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 
@@ -21,8 +22,7 @@ from hmlib.shapes import Cloud, Mask, Matrix, Number, Tokens
 SCORES = 2**22  # held in memory at a time
 
 
-@dataclass(frozen=True, eq=False)
-class Block:
+class Block(NamedTuple):
     """FF(x) = eta x + W relu(U x + b), then SA(x_i) = rho x_i + V mean{ x_l : l in C_i }.
 
     C_i = argmax_l <Q x_i, K x_l> holds all maximisers.
@@ -38,12 +38,10 @@ class Block:
     V: Matrix
     rho: Number
 
-    def feed_forward(self, X: Tokens) -> Tokens:
+    def feed_forward(self, X):
         return self.eta * X + np.maximum(X @ self.U.T + self.b, 0) @ self.W.T
 
-    def attend(
-        self, X: Tokens, mask: Mask | None = None, temperature: float = 0
-    ) -> Tokens:
+    def attend(self, X, mask=None, temperature=0):
         """Hardmax; or softmax of the scores over a temperature > 0."""
         if not self.V.any():
             return self.rho * X
@@ -72,17 +70,8 @@ class Block:
         three = _mean_of_maximisers(scores, real, value)
         return np.take_along_axis(three, sign % 3, axis=1)
 
-    @property
-    def weights(self) -> dict[str, np.ndarray | Number]:
-        return {name: value for name, value in vars(self).items() if name != "stage"}
-
-    @property
-    def arrays(self) -> list[np.ndarray]:
-        return [np.atleast_1d(value) for value in self.weights.values()]
-
-    def floats(self) -> "Block":
-        weights = {name: np.asarray(v, float)[()] for name, v in self.weights.items()}
-        return replace(self, **weights)
+    def floats(self):
+        return Block(self.stage, *(np.asarray(w, float)[()] for w in self[1:]))
 
 
 def _mean_of_maximisers(scores, real, value):
@@ -111,8 +100,8 @@ class ExactTransformer:
         self, X: Tokens, mask: Mask | None = None, temperature: float = 0
     ) -> Iterator[tuple[str, str, Tokens]]:
         """(stage, layer, tokens): as they come in, and after each half of each block."""
-        X = inputs.cloud(X, "X")
-        mask, d = inputs.real_tokens(mask, X), self.blocks[0].U.shape[1]
+        X, d = inputs.cloud(X, "X"), self.blocks[0].U.shape[1]
+        mask = inputs.real_tokens(mask, X)
         expected = f"tokens of {d} coordinates, (..., n, {d})"
         inputs.check(X.shape[-1] == d, "X", X, expected)
         temperature = inputs.number(temperature, "temperature", ">= 0")
@@ -152,23 +141,21 @@ class ExactTransformer:
     @property
     def n_parameters(self) -> int:
         """As a trained model would count: V by its two factors of size d x rank."""
-        every = sum(a.size for B in self.blocks for a in B.arrays)
+        every = sum(np.size(w) for B in self.blocks for w in B[1:])
         factors = [2 * len(B.V) * int(B.V.any(axis=1).sum()) for B in self.blocks]
         return every - sum(B.V.size for B in self.blocks) + sum(factors)
 
     @property
     def n_nonzero(self) -> int:
-        return sum(int((a != 0).sum()) for B in self.blocks for a in B.arrays)
+        return sum(int(np.count_nonzero(w)) for B in self.blocks for w in B[1:])
 
     def stages(self) -> dict[str, int]:
         """{stage: how many blocks}, in order."""
         return dict(Counter(B.stage for B in self.blocks))
 
     def __repr__(self):
-        return (
-            f"ExactTransformer({len(self.blocks)} blocks: {self.stages()}, "
-            f"{self.n_nonzero} nonzero parameters)"
-        )
+        what = f"{len(self.blocks)} blocks: {self.stages()}, {self.n_nonzero} nonzero"
+        return f"ExactTransformer({what} parameters)"
 
 
 def _states(blocks, X, mask, temperature):
@@ -234,8 +221,8 @@ def classify_exactly(
 
 def _classes(labels, N):
     """The different labels, and for each label the number of its class."""
-    if not isinstance(labels, str):
-        labels = inputs.sequence(labels, "labels", "labels")
+    text = isinstance(labels, str)
+    labels = labels if text else inputs.sequence(labels, "labels", "labels")
     if len(labels) != N:
         given = f"there are {N} sequences and {len(labels)} labels"
         inputs.refuse(given, "as many of both")
@@ -344,25 +331,21 @@ class Script:
 
 def read_sequences(**given: list) -> list[list[Cloud]]:
     """For each name its sequences, as arrays (n, d) of one arithmetic and one d >= 2."""
-    clouds = {}
+    clouds, start = {}, next(iter(given))
     for name, sequences in given.items():
         for i, X in enumerate(inputs.sequence(sequences, f"{name}s", "arrays (n, d)")):
             clouds[name, i] = inputs.cloud(X, f"{name} {i}")
         if (name, 0) not in clouds:
             inputs.refuse(f"there are no {name}s", "at least one")
-    start, d = next(iter(given)), next(iter(clouds.values())).shape[-1]
-    expected = (
-        f"tokens as rows, (n, d), with one d >= 2 for all; {start} 0 has d = {d}. "
-    )
-    expected += "Add a coordinate 0 to tokens that have one"
+    d, kind = clouds[start, 0].shape[-1], np.empty(0, np.result_type(*clouds.values()))
+    expected = f"tokens as rows, (n, d), with one d >= 2 for all; {start} 0 has d = {d}"
+    expected += ". Add a coordinate 0 to tokens that have one"
+    read = {name: [] for name in given}
     for (name, i), X in clouds.items():
         right = X.ndim == 2 and X.shape[1] == max(d, 2)
         inputs.check(right, f"{name} {i}", X, expected)
-    kind = np.empty(0, np.result_type(*clouds.values()))
-    return [
-        [arithmetic.like(X, kind) for (name, _), X in clouds.items() if name == wanted]
-        for wanted in given
-    ]
+        read[name].append(arithmetic.like(X, kind))
+    return [*read.values()]
 
 
 def different(

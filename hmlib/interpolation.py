@@ -123,8 +123,8 @@ def _to_the_circle(script, P, places, radius):
         _bump(script, "select", axis, place, gap, points[-1] - place * axis)
         taken.add(x)
     Q = K = script.plane
-    into = replace(script.blocks[-1], Q=Q, K=K, V=Q.T @ K, rho=script.number(0))
-    script.blocks[-1] = into
+    last = script.blocks.pop()._replace(Q=Q, K=K, V=Q.T @ K, rho=script.number(0))
+    script.blocks.append(last)
     return np.array(points)
 
 

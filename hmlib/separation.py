@@ -58,16 +58,14 @@ class Line:
         """p + c D_t, lifted so that p >= 1."""
         P, shifts = self.P + (c * D)[:, None], self.shifts + c * D
         lift = 1 - P.min()
-        return replace(
-            self, P=P + lift, shifts=shifts, folds=(*self.folds, (t, c, lift))
-        )
+        folds = (*self.folds, (t, c, lift))
+        return replace(self, P=P + lift, shifts=shifts, folds=folds)
 
     @property
     def stretch(self) -> Number:
         """How much farther apart two sequences may be on the line than as they came."""
-        return math.prod(
-            (1 + abs(c) for _, c, _ in self.folds), start=abs(self.g).sum()
-        )
+        each = (1 + abs(c) for _, c, _ in self.folds)
+        return math.prod(each, start=abs(self.g).sum())
 
 
 class Verdict(NamedTuple):
@@ -76,10 +74,6 @@ class Verdict(NamedTuple):
     groups: np.ndarray  # of each sequence, by number; those of one group are alike yet
     gap: Number  # the smallest that counts, over the largest place
     pair: list  # two sequences that have to be told apart yet, if there are any
-
-    @property
-    def count(self) -> int:
-        return len(set(self.groups))
 
 
 class Merit(NamedTuple):
@@ -107,7 +101,7 @@ def separate(sequences: list[Cloud], mode: str, goal: Goal) -> Line:
     for least in gaps:
         while (now := goal(line, least)).pair and len(line.folds) < len(line.P) - 1:
             merit, folded = _best_fold(line, goal, least, now, rng)
-            if merit < Merit(line.exact, False, now.count, now.gap):
+            if merit < Merit(line.exact, False, len({*now.groups}), now.gap):
                 break
             line = folded
     return line
@@ -170,10 +164,10 @@ def _folds(line, goal, least, now, rng, bits):
         for k in rng.integers(-(2**bits), 2**bits, 3 if line.exact else 8).tolist():
             folded = line.folded(t, line.number(k) / 2**bits, D)
             then = goal(folded, least)
-            both = set(zip(then.groups, now.groups, strict=True))
-            parts = len(both) == then.count > now.count
-            merit = Merit(parts and then.gap >= 0, not then.pair, then.count, then.gap)
-            yield merit, folded
+            both, groups = {*zip(then.groups, now.groups, strict=True)}, {*then.groups}
+            parts = len(both) == len(groups) > len({*now.groups})
+            sound = parts and then.gap >= 0
+            yield Merit(sound, not then.pair, len(groups), then.gap), folded
 
 
 def power(x: Number) -> Number:

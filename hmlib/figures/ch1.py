@@ -3,7 +3,7 @@
 import numpy as np
 
 from hmlib import attention, geometry
-from hmlib.figures import draw
+from hmlib.figures import draw, style
 from hmlib.figures.style import COLOURS, INK, ORANGE, SKY, canvas
 from hmlib.shapes import Cloud, Matrix
 
@@ -14,17 +14,16 @@ def architectures():
     forward = ["feed-forward", "+", "normalise"]
     blocks = {"Residual network": forward, "Transformer": attend + forward}
     blocks |= {"Pure attention": attend}
-    with canvas(1, 3, size=(7.5, 4.4)) as axes:
-        for ax, (title, parts) in zip(axes, blocks.items(), strict=True):
-            ax.set(xlim=(-1.3, 1.3), ylim=(-1.1, 6.6), title=title)
-            ax.axis("off")
-            ax.text(0, -1, "$z_1^k, \\ldots, z_n^k$", ha="center")
-            top = -0.6  # of what has been drawn
-            for y, part in enumerate(parts):
-                _flow(ax, (0, top), (0, y + 0.1 if part == "+" else y))
-                top = _part(ax, y + 0.25, part)
-            _flow(ax, (0, top), (0, top + 0.4))
-            ax.text(0, top + 0.5, "$z_1^{k+1}, \\ldots, z_n^{k+1}$", ha="center")
+    for ax, parts in style.panels(blocks, size=(7.5, 4.4)):
+        ax.set(xlim=(-1.3, 1.3), ylim=(-1.1, 6.6))
+        ax.axis("off")
+        ax.text(0, -1, "$z_1^k, \\ldots, z_n^k$", ha="center")
+        top = -0.6  # of what has been drawn
+        for y, part in enumerate(parts):
+            _flow(ax, (0, top), (0, y + 0.1 if part == "+" else y))
+            top = _part(ax, y + 0.25, part)
+        _flow(ax, (0, top), (0, top + 0.4))
+        ax.text(0, top + 0.5, "$z_1^{k+1}, \\ldots, z_n^{k+1}$", ha="center")
 
 
 def _part(ax, y, part):
@@ -65,10 +64,9 @@ def attention_rule(
             draw.names(ax, [(Z[i] + tip) / 2], [label], 9 * across - [6, 4])
         farthest = Z[i] + (Z[C] - Z[i])[0] @ along * along
         ax.axline(farthest, farthest + across, color=ORANGE, ls=":", lw=1.4)
-    goals = Z[C]
-    draw.trails(ax, [np.tile(Z[i], (len(goals), 1)), goals], color=ORANGE, zorder=1)
+    draw.trails(ax, [0 * Z[C] + Z[i], Z[C]], color=ORANGE, zorder=1)
     draw.circles(ax, Z[~C], "none", size=7)
-    draw.marks(ax, goals, "D", color=ORANGE, ms=8, mec=INK)
+    draw.marks(ax, Z[C], "D", color=ORANGE, ms=8, mec=INK)
     draw.circles(ax, Z[i], size=9)
     draw.names(ax, Z, [f"${name}_{j + 1}$" for j in range(len(Z))], (-7, -15))
     followed = ", ".join(str(j + 1) for j in np.flatnonzero(C))
@@ -82,9 +80,8 @@ def forest(Z: Cloud, A: Matrix | None = None):
     with canvas(size=(5.6, 5.2)) as ax:
         draw.plane(ax, Z, margin=0.06)
         draw.arrows(ax, Z, Z[follows])
-        for leader, colour, marker in zip(
-            np.unique(root), COLOURS, "osD^vPX", strict=False
-        ):
+        looks = zip(np.unique(root), COLOURS, "osD^vPX", strict=False)
+        for leader, colour, marker in looks:
             tree = (root == leader) & (follows != np.arange(len(Z)))
             draw.marks(ax, Z[tree], marker, color=colour, mec=INK, ms=7)
             draw.stars(ax, Z[leader], colour, size=19)

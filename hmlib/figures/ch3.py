@@ -3,57 +3,50 @@
 import numpy as np
 
 from hmlib import attention, geometry, limits
-from hmlib.figures import draw
+from hmlib.figures import draw, style
 from hmlib.figures.style import BLUE, INK, LIGHT, ORANGE, RED, canvas, plt
 from hmlib.shapes import Cloud, Indices
 
 
 def polytopes(panels: dict[str, Cloud]):
     """Polygons, {title: corners}: who is not exposed to all others looks at whom it follows."""
-    with canvas(1, len(panels)) as axes:
-        for ax, (title, V) in zip(axes, panels.items(), strict=True):
-            V, C = np.asarray(V, float), attention.attention_sets(V)
-            exposed = attention.alone(C)
-            draw.plane(ax, V, margin=0.14)
-            for v, followed in zip(V[~exposed], C[~exposed], strict=True):
-                draw.half_plane(ax, geometry.half_space(v), RED)
-                draw.arrows(ax, v, V[followed][0], RED, width=1.3)
-            draw.hull(ax, V, "none", 1, ec=INK, ls="--")
-            draw.hull(ax, V[exposed])
-            draw.tokens(ax, V, exposed)
-            outwards = 16 * V / np.linalg.norm(V, axis=1, keepdims=True)
-            labels = [f"$v_{i + 1}$" for i in range(len(V))]
-            draw.names(ax, V, labels, outwards, ha="center", va="center")
-            ax.set_title(title)
+    for ax, corners in style.panels(panels):
+        V, C = np.asarray(corners, float), attention.attention_sets(corners)
+        exposed = attention.alone(C)
+        draw.plane(ax, V, margin=0.14)
+        for v, followed in zip(V[~exposed], C[~exposed], strict=True):
+            draw.half_plane(ax, geometry.half_space(v), RED)
+            draw.arrows(ax, v, V[followed][0], RED, width=1.3)
+        draw.hull(ax, V, "none", 1, ec=INK, ls="--")
+        draw.hull(ax, V[exposed])
+        draw.tokens(ax, V, exposed)
+        outwards = 16 * V / np.linalg.norm(V, axis=1, keepdims=True)
+        labels = [f"$v_{i + 1}$" for i in range(len(V))]
+        draw.names(ax, V, labels, outwards, ha="center", va="center")
 
 
 def snapshots(end: limits.Limit, layers: list[int]):
     """Some layers of the run to a limit, with arrows to those followed, and the limit."""
-    with canvas(1, len(layers) + 1, size=(7.5, 2.9)) as axes:
-        for ax, k in zip(axes, layers, strict=False):
-            Z = end.at(k)
-            C = attention.attention_sets(Z)
-            alone = attention.alone(C)
-            draw.plane(ax, end.at(0), margin=0.1)
-            i, j = np.nonzero(C)
-            draw.arrows(ax, Z[i], Z[j])
-            draw.tokens(ax, Z, alone)
-            offsets = np.where(alone[:, None], (0, 9), (-11, -2))[end.leaders]
-            labels = [f"{i + 1}" for i in end.leaders]
-            draw.names(ax, Z[end.leaders], labels, offsets, ha="center")
-            ax.set_title(f"layer {k}")
-        draw.plane(axes[-1], end.at(0), margin=0.1)
-        _end(axes[-1], end)
-        axes[-1].set_title("limit")
+    panels = {f"layer {k}": end.at(k) for k in layers} | {"limit": None}
+    for ax, Z in style.panels(panels, size=(7.5, 2.9)):
+        draw.plane(ax, end.at(0), margin=0.1)
+        if Z is None:
+            _end(ax, end)
+            continue
+        C = attention.attention_sets(Z)
+        alone = attention.alone(C)
+        i, j = np.nonzero(C)
+        draw.arrows(ax, Z[i], Z[j])
+        draw.tokens(ax, Z, alone)
+        offsets = np.where(alone[:, None], (0, 9), (-11, -2))[end.leaders]
+        draw.names(ax, Z[end.leaders], end.leaders + 1, offsets, ha="center")
 
 
 def ends(panels: dict[str, limits.Limit]):
     """Limits, {title: limit}: the start (hollow), trails, leaders (stars) and their hull."""
-    with canvas(1, len(panels)) as axes:
-        for ax, (title, end) in zip(axes, panels.items(), strict=True):
-            draw.plane(ax, end.at(0), margin=0.12)
-            _end(ax, end)
-            ax.set_title(title)
+    for ax, end in style.panels(panels):
+        draw.plane(ax, end.at(0), margin=0.12)
+        _end(ax, end)
 
 
 def _end(ax, end):
@@ -65,18 +58,17 @@ def _end(ax, end):
 
 def leaders_by_alpha(alphas, clouds: dict[str, Cloud]):
     """Which tokens lead for which alphas: a bar each, blue for those that always do."""
-    with canvas(1, len(clouds), size=(7.5, 2.4)) as axes:
-        for ax, (title, Z) in zip(axes, clouds.items(), strict=True):
-            Z, tokens = np.asarray(Z, float), np.arange(len(Z))
-            leads = np.array([np.isin(tokens, limits.leaders(Z, a)) for a in alphas])
-            ever = np.flatnonzero(leads.any(0))
-            for row, i in enumerate(ever):
-                colour = BLUE if leads[:, i].all() else ORANGE
-                bar = np.where(leads[:, i], row, np.nan)
-                ax.plot(alphas, bar, color=colour, lw=9, solid_capstyle="butt")
-            ax.set(xscale="log", xlabel="$\\alpha$", title=title)
-            ax.set(xlim=alphas[[0, -1]], ylim=(-0.7, len(ever) - 0.3))
-            ax.set_yticks(range(len(ever)), [f"token {i + 1}" for i in ever])
+    for ax, Z in style.panels(clouds, size=(7.5, 2.4)):
+        Z, tokens = np.asarray(Z, float), np.arange(len(Z))
+        leads = np.array([np.isin(tokens, limits.leaders(Z, a)) for a in alphas])
+        ever = np.flatnonzero(leads.any(0))
+        for row, i in enumerate(ever):
+            colour = BLUE if leads[:, i].all() else ORANGE
+            bar = np.where(leads[:, i], row, np.nan)
+            ax.plot(alphas, bar, color=colour, lw=9, solid_capstyle="butt")
+        ax.set(xscale="log", xlabel="$\\alpha$", xlim=alphas[[0, -1]])
+        ax.set_ylim(-0.7, len(ever) - 0.3)
+        ax.set_yticks(range(len(ever)), [f"token {i + 1}" for i in ever])
 
 
 def basins(x, y, ends, unseats, Z: Cloud, leaders: Indices):

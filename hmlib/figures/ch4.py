@@ -5,7 +5,7 @@ from io import BytesIO
 import numpy as np
 
 from hmlib.explanation import Explanation
-from hmlib.figures import draw
+from hmlib.figures import draw, style
 from hmlib.figures.style import BLUE, INK, ORANGE, SKY, STYLE, canvas, plt
 from hmlib.shapes import Cloud
 
@@ -28,10 +28,8 @@ def review(ax, why: Explanation, layer: int, Z: Cloud | None = None):
 
 def reviews(panels: dict[str, tuple[Explanation, int]], columns: int, size):
     """Reviews at some layers, {title: (explanation, layer)}."""
-    with canvas(-(-len(panels) // columns), columns, size, squeeze=False) as axes:
-        for ax, (title, (why, layer)) in zip(axes.flat, panels.items(), strict=False):
-            review(ax, why, layer)
-            ax.set_title(title, fontsize=9)
+    for ax, (why, layer) in style.panels(panels, columns, size):
+        review(ax, why, layer)
 
 
 def animation(why: Explanation, frames: int = 4) -> bytes:
@@ -78,16 +76,12 @@ def verdict(why: Explanation, most: int = 8):
     first = list(why.shares.items())[:most]
     shares = {f"{word} ({votes[word]})": share for word, share in first}
     change = why.without - why.logit
-    strongest = np.argsort(-abs(change))[:most]
+    changes = {why.words[i]: change[i] for i in np.argsort(-abs(change))[:most]}
     panels = {"share in the logit (votes)": shares | {"bias": why.bias}}
-    panels["change if the word is left out"] = {
-        why.words[i]: change[i] for i in strongest
-    }
-    with canvas(1, 2, size=(7.5, 3.4)) as axes:
-        for ax, (title, lengths) in zip(axes, panels.items(), strict=True):
-            _bars(ax, lengths, lengths.values())
-            ax.axvline(0, color=INK, lw=0.8)
-            ax.set_title(title, fontsize=10)
+    panels |= {"change if the word is left out": changes}
+    for ax, lengths in style.panels(panels, size=(7.5, 3.4)):
+        _bars(ax, lengths, lengths.values())
+        ax.axvline(0, color=INK, lw=0.8)
 
 
 def _bars(ax, lengths, signs):

@@ -5,7 +5,8 @@ from collections.abc import Iterable
 import numpy as np
 
 from hmlib import inputs
-from hmlib.figures.style import INK, SERIES, canvas, plt
+from hmlib.figures import style
+from hmlib.figures.style import INK, SERIES, plt
 
 with inputs.extra("book"):
     from IPython.display import Markdown
@@ -27,28 +28,25 @@ def lines(
     share  whether the panels have their y-axis in common, with a grid
     """
     logs = [log] * len(panels) if isinstance(log, str) else log
-    shown = {}  # a legend stands in the last panel of those with the same labels
-    with canvas(1, len(panels), size, sharey=share, squeeze=False) as axes:
-        for ax, log, (title, series) in zip(axes[0], logs, panels.items(), strict=True):
-            ax.set_title(title, fontsize=10)
-            ax.set(xlabel=xlabel, ylabel=ylabel if ax is axes[0, 0] else "")
-            ax.set(**{f"{axis}scale": "log" for axis in log})
-            _draw(ax, series)
-            if ticks is not None:
-                where = ticks if isinstance(ticks, dict) else {t: t for t in ticks}
-                ax.set_xticks([*where], [f"{number:g}" for number in where.values()])
-                ax.minorticks_off()
-            low, high = ax.get_ylim()
-            if "y" in log and high < 1e4 * low:
-                ax.yaxis.set_major_locator(plt.LogLocator(subs=(1, 2, 5)))
-                ax.yaxis.set_major_formatter("{x:g}")
-                ax.yaxis.minorticks_off()
-            if share:
-                ax.grid(axis="y", lw=0.3)
-            shown[tuple(series)] = ax
-        for ax in shown.values():
-            if ax.get_legend_handles_labels()[0]:
-                ax.legend(facecolor="white", edgecolor="none", fontsize=8)
+    labels = [tuple(series) for series in panels.values()]
+    for k, (ax, series) in enumerate(style.panels(panels, size=size, sharey=share)):
+        ax.set(xlabel=xlabel, ylabel="" if k else ylabel)
+        ax.set(**{f"{axis}scale": "log" for axis in logs[k]})
+        _draw(ax, series)
+        if ticks is not None:
+            where = ticks if isinstance(ticks, dict) else {t: t for t in ticks}
+            ax.set_xticks([*where], [f"{number:g}" for number in where.values()])
+            ax.minorticks_off()
+        low, high = ax.get_ylim()
+        if "y" in logs[k] and high < 1e4 * low:
+            ax.yaxis.set_major_locator(plt.LogLocator(subs=(1, 2, 5)))
+            ax.yaxis.set_major_formatter("{x:g}")
+            ax.yaxis.minorticks_off()
+        if share:
+            ax.grid(axis="y", lw=0.3)
+        # A legend stands in the last panel of those with the same labels.
+        if any(ax.get_legend_handles_labels()) and labels[k] not in labels[k + 1 :]:
+            ax.legend(facecolor="white", edgecolor="none", fontsize=8)
 
 
 def _draw(ax, series):
@@ -62,10 +60,10 @@ def _draw(ax, series):
             label = ""
 
 
-def _line(ax, x, values, style="o-", *, look, label):
+def _line(ax, x, values, form="o-", *, look, label):
     """One of the lines, with its band."""
     colour, marker = look
-    dash = style.lstrip("kox.")
+    dash = form.lstrip("kox.")
     if values is None:
         ax.axvline(x, ls=dash, color=colour, lw=1.5, label=label)
         return
@@ -81,14 +79,9 @@ def _line(ax, x, values, style="o-", *, look, label):
         ax.fill_between(x, low, high, color=colour, alpha=0.2, lw=0)
     else:
         ax.vlines(x, low, high, color=colour, lw=1)
-    look = {
-        "color": colour,
-        "ms": 5 if dash else 6,
-        "lw": 1.1,
-        "mfc": colour if dash else "none",
-    }
-    style = style.replace("k", "").replace("o", marker)
-    ax.plot(x, middle, style, label=label, **look)
+    size, inside = (5, colour) if dash else (6, "none")
+    look = {"color": colour, "ms": size, "lw": 1.1, "mfc": inside}
+    ax.plot(x, middle, form.replace("k", "").replace("o", marker), label=label, **look)
 
 
 def dots(panels: dict, xlabel="", reference: dict | None = None):
@@ -98,29 +91,23 @@ def dots(panels: dict, xlabel="", reference: dict | None = None):
     """
     rows = list(dict.fromkeys(row for panel in panels.values() for row in panel))
     size = 7.5, 0.33 * len(rows) + 1.1
-    with canvas(1, len(panels), size, sharey=True, squeeze=False) as axes:
-        for ax, (title, panel) in zip(axes[0], panels.items(), strict=True):
-            names = dict.fromkeys(name for row in panel.values() for name in row)
-            for name, (colour, marker) in zip(names, SERIES, strict=False):
-                hollow = {
-                    "marker": marker,
-                    "color": colour,
-                    "mfc": "none",
-                    "ls": "none",
-                }
-                ax.plot([], [], label=name, **hollow)
-                for row, values in panel.items():
-                    x, y = np.atleast_1d(values.get(name, [])), -rows.index(row)
-                    if len(x):
-                        ax.vlines(x.mean(), y - 0.3, y + 0.3, color=colour, lw=1.6)
-                        ax.plot(x, np.full(len(x), y), ms=5, **hollow)
-            if reference is not None:
-                ax.axvline(reference[title], color=INK, ls=":", lw=1)
-            ax.set(xlabel=xlabel, title=title)
-            ax.grid(axis="x", lw=0.3)
-            if len(names) > 1:
-                ax.legend(frameon=False, fontsize=8)
-        axes[0, 0].set_yticks(-np.arange(len(rows)), rows)
+    drawn = style.panels(panels, size=size, sharey=True)
+    for (ax, panel), title in zip(drawn, panels, strict=True):
+        names = dict.fromkeys(name for row in panel.values() for name in row)
+        for name, (colour, marker) in zip(names, SERIES, strict=False):
+            hollow = {"marker": marker, "color": colour, "mfc": "none", "ls": "none"}
+            ax.plot([], [], label=name, **hollow)
+            for row, values in panel.items():
+                x, y = np.atleast_1d(values.get(name, [])), -rows.index(row)
+                if len(x):
+                    ax.vlines(x.mean(), y - 0.3, y + 0.3, color=colour, lw=1.6)
+                    ax.plot(x, np.full(len(x), y), ms=5, **hollow)
+        if reference is not None:
+            ax.axvline(reference[title], color=INK, ls=":", lw=1)
+        ax.set(xlabel=xlabel, yticks=-np.arange(len(rows)), yticklabels=rows)
+        ax.grid(axis="x", lw=0.3)
+        if len(names) > 1:
+            ax.legend(frameon=False, fontsize=8)
 
 
 def quartiles(rows) -> np.ndarray:

@@ -18,10 +18,8 @@ def plane(ax, *points: Tokens, margin: float = 0.22):
     inside = np.vstack([*rows, [[0, 0]]])
     low, high = inside.min(0), inside.max(0)
     centre, half = (low + high) / 2, (0.5 + margin) * (high - low).max()
-    (left, below), (right, above) = centre - half, centre + half
-    ax.set(
-        xlim=(left, right), ylim=(below, above), aspect="equal", xticks=[], yticks=[]
-    )
+    x, y = np.stack([centre - half, centre + half], 1)
+    ax.set(xlim=x, ylim=y, aspect="equal", xticks=[], yticks=[])
     ax.spines[:].set_visible(False)
     ax.axhline(0, color=INK, lw=0.5, alpha=0.5)
     ax.axvline(0, color=INK, lw=0.5, alpha=0.5)
@@ -106,7 +104,6 @@ def levels(ax, function, count: int = 12):
 
 def over_window(ax, function, size: int = 2):
     """A grid of size^2 points over the window, and a function on it: x, y, values."""
-    x, y = np.meshgrid(
-        *(np.linspace(*span, size) for span in (ax.get_xlim(), ax.get_ylim()))
-    )
+    spans = ax.get_xlim(), ax.get_ylim()
+    x, y = np.meshgrid(*(np.linspace(*span, size) for span in spans))
     return x, y, function(np.stack([x, y], -1))

@@ -47,3 +47,21 @@ def canvas(
         yield axes
         plt.tight_layout()
         plt.show()
+
+
+def panels(
+    whats: dict, columns: int | None = None, size=(7.5, 3.9), **options
+) -> Iterator:
+    """A canvas with a panel for each title, {title: what is drawn}: (its axes, what).
+
+    for ax, Z in panels({"start": Z, "end": K}):
+        stars(ax, Z)
+    """
+    columns = columns or len(whats)
+    rows = -(-len(whats) // columns)
+    with canvas(rows, columns, size, squeeze=False, **options) as axes:
+        for ax in axes.flat[len(whats) :]:
+            ax.axis("off")
+        for ax, (title, what) in zip(axes.flat, whats.items(), strict=False):
+            ax.set_title(title, fontsize=10)
+            yield ax, what
