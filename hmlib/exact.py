@@ -23,7 +23,7 @@ SCORES = 2**22  # held in memory at a time
 
 
 class Block(NamedTuple):
-    """FF(x) = eta x + W relu(U x + b), then SA(x_i) = rho x_i + V mean{ x_l : l in C_i }.
+    """FF(x) = eta x + W relu(U x + b), SA(x_i) = rho x_i + V mean{ x_l : l in C_i }.
 
     C_i = argmax_l <Q x_i, K x_l> holds all maximisers.
     """
@@ -99,7 +99,7 @@ class ExactTransformer:
     def states(
         self, X: Tokens, mask: Mask | None = None, temperature: float = 0
     ) -> Iterator[tuple[str, str, Tokens]]:
-        """(stage, layer, tokens): as they come in, and after each half of each block."""
+        """(stage, layer, tokens): as they come in, and after each half of a block."""
         X, d = inputs.cloud(X, "X"), self.blocks[0].U.shape[1]
         mask = inputs.real_tokens(mask, X)
         expected = f"tokens of {d} coordinates, (..., n, {d})"
@@ -133,7 +133,7 @@ class ExactTransformer:
     def scores(
         self, X: Tokens, mask: Mask | None = None, temperature: float = 0
     ) -> np.ndarray:
-        """The mean of q over the tokens, (...): on what was given, the class's number."""
+        """The mean of q over the tokens: on what was given, the number of its class."""
         q = self.transform(X, mask, temperature)[..., 1]
         real = np.ones(q.shape, int) if mask is None else np.asarray(mask).astype(int)
         return (q * real).sum(-1) / real.sum(-1)
@@ -174,8 +174,10 @@ def classify_exactly(
 
     >>> a, b, c = [0.0, 1.0], [1.0, 0.5], [2.0, 0.0]
     >>> machine = classify_exactly([[a, b], [a, b, c], [c, a]], ["two", "three", "two"])
-    >>> machine.predict([b, c, a]), machine.predict([a, a, a, c]), len(machine.blocks) <= 5
-    ('three', 'two', True)
+    >>> machine.predict([b, c, a]), machine.predict([a, a, a, c])
+    ('three', 'two')
+    >>> len(machine.blocks) <= 5
+    True
 
     sequences  N arrays (n, d) of any lengths, d >= 2; Fractions for exact numbers
     labels     N of anything that can be compared and hashed
@@ -257,7 +259,7 @@ def _labels_apart(y):
 def _temperature(line, slack, longest):
     """With softmax up to there, places are off by less than the slack.
 
-    Softmax misses a maximum of scores p q by at most T log(n), that of q by T log(n) / p,
+    Softmax misses a maximum of scores p q by at most T log(n), of q by T log(n) / p,
     where p > 1/2. Through a block, errors grow by the factor 1 + c.
     """
     heat, entropy = 0.0, 2 * math.log(longest)
@@ -269,7 +271,7 @@ def _temperature(line, slack, longest):
 
 
 def _largest_error(machine, sequences, numbers):
-    """The largest error of a class number; refused where rounding may confuse labels."""
+    """The largest error of a class number; refused where it may confuse labels."""
     if exact := sequences[0].dtype == object:  # where padding would cost
         read = np.array([machine.scores(X) for X in sequences])
     else:
@@ -311,9 +313,9 @@ class Script:
         return arithmetic.like(np.array(X, object), self.plane)
 
     def add(self, stage, neurons, eta=0, key=None, V=((0, 0), (0, 0)), rho=1) -> None:
-        """A block whose neurons (slope, bias, what) say `what` times relu(slope p + bias).
+        """A block of neurons (slope, bias, what) that say `what` relu(slope p + bias).
 
-        The query is p, if there is a key and sequences are sets; V is that of the plane.
+        The query is p, if there is a key and sequences are sets; V is of the plane.
         """
         (g, b), self.read = self.read, (self.plane[0], 0)
         slopes, biases, whats = map(self.array, zip(*neurons, strict=True))
@@ -330,7 +332,7 @@ class Script:
 
 
 def read_sequences(**given: list) -> list[list[Cloud]]:
-    """For each name its sequences, as arrays (n, d) of one arithmetic and one d >= 2."""
+    """For each name its sequences, arrays (n, d) of one arithmetic and one d >= 2."""
     clouds, start = {}, next(iter(given))
     for name, sequences in given.items():
         for i, X in enumerate(inputs.sequence(sequences, f"{name}s", "arrays (n, d)")):
@@ -351,7 +353,7 @@ def read_sequences(**given: list) -> list[list[Cloud]]:
 def different(
     sequences: list[Cloud], answers: list, mode: str, name="sequence", answer="label"
 ) -> list[int]:
-    """The first of equal sequences each; equal ones with different answers are refused."""
+    """The first of equal sequences each; refused where equal ones differ in answers."""
     first, same, hint = {}, "the same set of tokens", ""
     if mode == "measure":
         same = "the same tokens in the same proportions"

@@ -1,7 +1,7 @@
 """Exact interpolation: weights, written down, that take given sets of tokens to others.
 
-Sequences are separated as in `exact`. Then tokens that stand alone, the leaders, go to a
-circle so wide that all others follow them, and from there to their targets.
+Sequences are separated as in `exact`. Then tokens that stand alone, the leaders, go to
+a circle so wide that all others follow them, and from there to their targets.
 """
 
 from dataclasses import replace
@@ -41,9 +41,9 @@ def interpolate_exactly(inputs: list[Cloud], outputs: list[Cloud]) -> ExactTrans
     [[0.0, 0.0], [1.0, 3.0]]
 
     inputs   N arrays (n, d), d >= 2, of floats or Fractions
-    outputs  N arrays (m, d), each with at most as many tokens as its input; equal tokens
-             count once, in both
-    `.error` is the largest deviation of a coordinate on what was given, 0 for Fractions.
+    outputs  N arrays (m, d), each with at most as many tokens as its input; equal
+             tokens count once, in both
+    `.error` is how far a coordinate of what was given is off at most, 0 for Fractions.
     """
     X, Y = read_sequences(input=inputs, output=outputs)
     if len(X) != len(Y):
@@ -84,9 +84,9 @@ def _alone(P):
 
 
 def _leaders_alone(counts):
-    """The goal: in each sequence, so many tokens are alone. Those moved alike are a group.
+    """The goal: so many tokens of each are alone. Sequences moved alike are a group.
 
-    A direction may put two tokens in one place: then there are too few, and the gap is 0.
+    A direction may put two tokens in one place: then they are too few, and the gap 0.
     """
 
     def judge(line, least):
@@ -144,7 +144,7 @@ def _to_the_targets(script, points, targets, radius):
 
 
 def _bump(script, stage, f, centre, gap, displacement):
-    """Move what is within gap / 4 of <f, x> = centre, and nothing gap / 4 from others."""
+    """Move what is within gap / 4 of <f, x> = centre, and nothing so near to others."""
     script.read = f, 0
     edges = [2 * (4 * centre + k * gap) / (4 * gap) for k in (-3, -1, 1, 3)]
     signs = zip(edges, (1, -1, -1, 1), strict=True)
@@ -152,7 +152,7 @@ def _bump(script, stage, f, centre, gap, displacement):
 
 
 def _largest_error(machine, X, Y):
-    """The largest error of a coordinate; refused where rounding has led tokens astray."""
+    """The largest error of a coordinate; refused where tokens were led astray."""
     worst, exact = 0, X[0].dtype == object
     for i, (x, y) in enumerate(zip(X, Y, strict=True)):
         away = abs(machine.transform(x)[:, None] - y).max(-1)
@@ -162,8 +162,8 @@ def _largest_error(machine, X, Y):
             rest = [j for j in range(len(X)) if j != i]
             j = min(rest, key=near.__getitem__, default=i)
             refuse(
-                f"input {i} misses its output by {float(error):.1g}, in float64: inputs "
-                f"{i} and {j} are too near, or there are too many",
+                f"input {i} misses its output by {float(error):.1g}, in float64: "
+                f"inputs {i} and {j} are too near, or there are too many",
                 "Fractions, which are exact, or inputs farther apart",
             )
         worst = max(worst, error)

@@ -91,8 +91,8 @@ Goal = Callable[[Line, float], Verdict]  # of a line, and the least gap that cou
 def separate(sequences: list[Cloud], mode: str, goal: Goal) -> Line:
     """A line with at most N - 1 folds, since groups only part, that reaches the goal.
 
-    On floats narrower gaps count, too, where no fold helps any more, and the goal may not
-    be reached: what is made of the line has to be checked on the sequences themselves.
+    On floats narrower gaps count, too, where no fold helps any more, and the goal may
+    not be reached: what is made of the line has to be checked on the sequences.
     """
     rng, gaps = np.random.default_rng(0), LEAST_GAPS
     if sequences[0].dtype == object:
@@ -101,6 +101,7 @@ def separate(sequences: list[Cloud], mode: str, goal: Goal) -> Line:
     for least in gaps:
         while (now := goal(line, least)).pair and len(line.folds) < len(line.P) - 1:
             merit, folded = _best_fold(line, goal, least, now, rng)
+            # On Fractions it has to be sound; on floats, no worse than what is.
             if merit < Merit(line.exact, False, len({*now.groups}), now.gap):
                 break
             line = folded

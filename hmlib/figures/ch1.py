@@ -48,7 +48,7 @@ def _flow(ax, start, end):
 def attention_rule(
     ax, Z: Cloud, i: int, A: Matrix | None = None, name: str = "z", title: str = ""
 ):
-    """The half-space H_i of token i, and the tokens in it that it follows (diamonds)."""
+    """The half-space H_i of token i, and the tokens that it follows (diamonds)."""
     Z = np.asarray(Z, float)
     C = attention.attention_sets(Z, A)[i]
     H = geometry.half_space(Z[i], A)

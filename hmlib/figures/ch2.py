@@ -22,7 +22,7 @@ def flow(ax, path: dynamics.Trajectory):
 
 
 def configurations(clouds: dict[str, Cloud], alpha: Number, layers: list[int]):
-    """Rows of clouds through some layers: who follows whom, trails, and K at the end."""
+    """Rows of clouds through some layers: who follows whom, trails, K at the end."""
     shape = len(clouds), len(layers)
     with canvas(*shape, size=(7.5, 1.62 * len(clouds)), squeeze=False) as axes:
         for row, (name, Z) in zip(axes, clouds.items(), strict=True):

@@ -9,7 +9,7 @@ from hmlib.shapes import Cloud, Indices
 
 
 def polytopes(panels: dict[str, Cloud]):
-    """Polygons, {title: corners}: who is not exposed to all others looks at whom it follows."""
+    """Polygons, {title: corners}: who is not exposed looks at whom it follows."""
     for ax, corners in style.panels(panels):
         V, C = np.asarray(corners, float), attention.attention_sets(corners)
         exposed = attention.alone(C)
@@ -26,7 +26,7 @@ def polytopes(panels: dict[str, Cloud]):
 
 
 def snapshots(end: limits.Limit, layers: list[int]):
-    """Some layers of the run to a limit, with arrows to those followed, and the limit."""
+    """Some layers of the run to a limit, arrows to those followed, and the limit."""
     panels = {f"layer {k}": end.at(k) for k in layers} | {"limit": None}
     for ax, Z in style.panels(panels, size=(7.5, 2.9)):
         draw.plane(ax, end.at(0), margin=0.1)
@@ -43,7 +43,7 @@ def snapshots(end: limits.Limit, layers: list[int]):
 
 
 def ends(panels: dict[str, limits.Limit]):
-    """Limits, {title: limit}: the start (hollow), trails, leaders (stars) and their hull."""
+    """Limits, {title: limit}: the start (hollow), trails, leaders and their hull."""
     for ax, end in style.panels(panels):
         draw.plane(ax, end.at(0), margin=0.12)
         _end(ax, end)
@@ -72,7 +72,7 @@ def leaders_by_alpha(alphas, clouds: dict[str, Cloud]):
 
 
 def basins(x, y, ends, unseats, Z: Cloud, leaders: Indices):
-    """Where one more token ends that starts at (x, y): with which leader, in its colour.
+    """Where one more token ends that starts at (x, y): the leader, by its colour.
 
     It is hatched where it unseats a leader. Z are the other tokens.
     """

@@ -55,7 +55,7 @@ def animation(why: Explanation, frames: int = 4) -> bytes:
 def leader_words(
     counts: dict[str, tuple[int, float]], others: dict[str, int] | None = None
 ):
-    """How often words lead, {word: (times, its score)}: diamonds positive, circles negative.
+    """How often words lead, {word: (times, its score)}; diamonds are positive.
 
     others  {word: times}: another count, as hollow squares
     """

@@ -17,7 +17,7 @@ def token_moves(panels: dict[str, tuple[Cloud, Cloud]]):
 
 
 def stages(panels: dict[str, list[Cloud]], columns: int = 3):
-    """Sequences of tokens at some stages, {title: [tokens of each]}: a colour for each."""
+    """Sequences at some stages, {title: [tokens of each]}: each has a colour."""
     size = 7.5, -2.5 * (-len(panels) // columns)
     for ax, sequences in style.panels(panels, columns, size):
         for k, (X, look) in enumerate(zip(sequences, SERIES, strict=False)):

@@ -47,7 +47,7 @@ def tokens(ax, Z: Cloud, leads: Mask):
 
 
 def names(ax, points: Cloud, labels, offset=(7, 6), **style):
-    """A label beside each point, off by so many points of print: one offset, or each."""
+    """A label beside each point, off by points of print: one offset, or one each."""
     offsets = np.broadcast_to(offset, np.shape(points))
     for point, label, off in zip(points, labels, offsets, strict=True):
         ax.annotate(label, point, off, textcoords="offset points", **style)
