@@ -20,12 +20,22 @@ STUDIES = {
     "5,000 reviews (about 20 minutes)",
     "real_text": "heads, matrices, norms, feed-forward: chapter 6 on the 50,000 "
     "reviews (about half an hour on two cores)",
+    "circle": "what few leaders cost on the circle, and what becomes of it when "
+    "training may leave it (about two hours on one core)",
+    "starts": "what training makes of alpha and of accidental leaders (the cheap part "
+    "about two hours on one core, all of it fifteen)",
+    "ladder": "from the paper's protocol to the circle, one thing a step (about nine "
+    "hours on one core)",
+    "budgets": "every model with the same budget, on reviews and on sentences of "
+    "another site (about twelve hours on one core)",
 }
 MORE = """
-A run that was stopped goes on where it was: give the same command again. As long as
-not all tasks are done, what there is goes to the folder `partial` beside them.
+A run that was stopped goes on where it was: give the same command again. What is done
+is added to results/ when all tasks are, or where --results says; a part of a study goes
+to the folder `partial` beside its tasks. Nothing drops out when other tasks come.
 
-`python -m studies data --help` says how to get the data."""
+`python -m studies check` says which results today's code would compute again, and
+computes the cheapest. `python -m studies data --help` says how to get the data."""
 OPTIONS = {
     "--scheduler": {
         "metavar": "ADDRESS",
@@ -51,10 +61,13 @@ OPTIONS = {
         "help": "take what other code did as it is; results say so",
     },
     "--folder": {"help": "for what is done so far; every worker must reach it"},
+    "--collect": {
+        "action": "store_true",
+        "help": "run nothing; add what is done to the results",
+    },
     "--results": {
         "type": Path,
-        "default": ROOT / "results",
-        "help": "where the results of all tasks go",
+        "help": "the folder that what is done is added to (all tasks: results/)",
     },
 }
 
@@ -64,8 +77,11 @@ def main(arguments=None):
     if words[:1] == ["data"]:
         data.main(words[1:])
         return
-    from studies import graph  # which takes Dask along, as the studies do
+    from studies import check, graph, ledger  # which take Dask along
 
+    if words[:1] == ["check"]:
+        check.main(words[1:], STUDIES)
+        return
     given = _parser().parse_args(words)
     study = import_module(f"studies.{given.study}")
     tasks = study.tasks()
@@ -90,21 +106,44 @@ def main(arguments=None):
         for task in chosen:
             print(f"{states.get(task.name, 'to do'):6} {task.name}")
         return
-    graph.run(chosen, folder, given.scheduler, given.workers, stale=given.keep_stale)
+    if not given.collect:
+        how = {"stale": given.keep_stale, "data": study.DATA}
+        graph.run(chosen, folder, given.scheduler, given.workers, **how)
     done = graph.finished(tasks, folder, given.keep_stale)
     print(f"{len(done)} of the study's {len(tasks)} tasks are done.")
     place = given.results
-    if len(done) < len(tasks):
+    if place is None and len(done) < len(tasks):
         place = folder / "partial"
-        print(f"{given.results} stays as it was until all are; what there is so far:")
-    for file in study.write(
-        done, place, shlex.join(["python", "-m", "studies", *words])
-    ):
+        print("results/ stays as it was (--results adds to it). What there is so far:")
+    place = place or ROOT / "results"
+    if place.resolve() == ROOT / "results":
+        done = shipped(done)
+    command = shlex.join(["python", "-m", "studies", *words])
+    files = ledger.write(study, done, place, command)
+    if hasattr(study, "write"):
+        files += study.write(done, place, command)
+    for file in files:
         print(f"wrote {file}")
 
 
+def shipped(done):
+    """Those tasks that one commit stands for, without changes on top: what is shipped
+    can be made again."""
+    clean = {
+        name: found
+        for name, found in done.items()
+        if (found.made["commit"] or "+changes").isalnum()
+    }
+    if left := sorted(set(done) - set(clean)):
+        print(
+            f"{len(left)} tasks are left out: they were done without a commit, or with "
+            f"changes on top of it ({', '.join(left[:3])}{', ...' * (len(left) > 3)})."
+        )
+    return clean
+
+
 def _parser():
-    studies = "\n".join(f"  {name:12} {what}" for name, what in STUDIES.items())
+    studies = "\n".join(f"  {name:10} {what}" for name, what in STUDIES.items())
     parser = argparse.ArgumentParser(
         "python -m studies",
         formatter_class=argparse.RawDescriptionHelpFormatter,

@@ -68,6 +68,19 @@ def train(
     return training.train(model, data, validation, plan, hook)
 
 
+def train_to_peak(model, *data, folder, patience=10, most=300, **plan) -> Run:
+    """`train` until `patience` epochs in a row have not been better on validation than
+    the best one, which is kept; at most so many epochs."""
+    start, best = state_of(model), 0
+    while True:
+        epochs = min(best + 1 + patience, most)
+        model.load_state_dict(start)
+        run = train(model, *data, folder=folder, epochs=epochs, **plan)
+        if run.best == best or epochs == most:
+            return run
+        best = run.best
+
+
 class Checkpoints:
     """The last two epochs in a folder, each sealed with its digest."""
 

@@ -10,16 +10,21 @@ from hmlib import evaluate
 from studies import measures, models
 from studies.checkpoints import train
 from studies.data import load_published
+from studies.paired import packed
 from studies.texts import encoded
+
+STRENGTHS = tuple(2.0**k for k in range(-2, 7))  # of a regression: its C
 
 
 def judged(model, texts):
-    """Accuracy on validation and test."""
-    return {
-        rows: evaluate(model, *texts.of(rows))[1]
+    """Accuracy on validation and test, and which test reviews are judged rightly."""
+    said = {
+        rows: measures.verdicts(model, *texts.of(rows))
         for rows in ("held", "test")
         if len(getattr(texts, rows))
     }
+    facts = {rows: float(right.float().mean()) for rows, right in said.items()}
+    return facts | {"right": packed(said["test"])}
 
 
 def fitted(folder, way="128", seed=0, epochs=8, rate=0.01, dropout=0.3, **options):
@@ -50,10 +55,10 @@ def without_a_network(way="128"):
     tfidf = TfidfTransformer(sublinear_tf=True).fit(counts["fit"][0])
     data = {rows: (tfidf.transform(x), y) for rows, (x, y) in counts.items()}
     tried = [
-        LogisticRegression(C=C, max_iter=500).fit(*data["fit"])
-        for C in (0.5, 1, 2, 4, 8)
+        LogisticRegression(C=C, max_iter=1000).fit(*data["fit"]) for C in STRENGTHS
     ]
-    best = max(tried, key=lambda model: model.score(*data["held"]))
+    grid = {model.C: model.score(*data["held"]) for model in tried}
+    best = max(tried, key=lambda model: grid[model.C])
     present, y = counts["fit"][0] > 0, counts["fit"][1]
     positive, negative = (
         np.log((np.asarray(present[y == k].sum(0))[0] + 1) / (y == k).sum())
@@ -64,7 +69,10 @@ def without_a_network(way="128"):
         x, y = counts[rows]
         regression[rows] = best.score(*data[rows])
         vote[rows] = float(((x @ sign > 0) == (y > 0)).mean())
-    return {"TF-IDF": regression | {"C": best.C}, "vote": vote}, {}
+    right = best.predict(data["test"][0]) == data["test"][1]
+    about = {"C": best.C, "grid": [*grid.items()], "parameters": best.coef_.size + 1}
+    facts = {"TF-IDF": regression | about, "vote": vote, "right": packed(right)}
+    return facts, {}
 
 
 def _counts(texts, rows):
@@ -108,6 +116,34 @@ def circle(folder, way, seed, first=None, unfreeze=None, **options):
         data = texts.of("fit"), texts.of("held")
         epochs = epochs + train(model, *data, folder=f"{folder}/2", **how).epochs
     facts = {"epochs": epochs} | judged(model, texts) | {"depth": model.depth}
+    if model.depth:
+        facts |= measures.how_many_lead(model, texts.of("held")[0])
+    return facts, models.stored(model)
+
+
+def leave(folder, way, seed, first, attention, rate, epochs=4):
+    """What `circle` ended with, all coordinates set free and trained on; after each
+    epoch, how it is judged, who leads, and how far words have gone, in all, and in
+    length: root mean squares over the words that are trained."""
+    texts, (facts, weights) = encoded(way), first[:2]
+    model = models.rebuilt(weights, facts["depth"])
+    model.attention = attention
+    start, used = weights["embedding"], models.document_frequency(texts) > 0
+
+    def measure(model, number):
+        now = model.embedding.weight.detach()
+        longer = now.norm(dim=1) - start.norm(dim=1)
+        gone = {"gone": (now - start).norm(dim=1), "longer": longer}
+        row = {k: float(x[used].square().mean().sqrt()) for k, x in gone.items()}
+        row["test_accuracy"] = evaluate(model, *texts.of("test"))[1]
+        if model.depth:
+            row |= measures.how_many_lead(model, texts.of("held")[0])
+        return row
+
+    how = {"epochs": epochs, "rate": rate, "seed": seed, "dropout": 0.3}
+    data = texts.of("fit"), texts.of("held")
+    history = train(model, *data, folder=folder, measure=measure, **how)
+    facts = {"epochs": history.epochs, "best": history.best} | judged(model, texts)
     if model.depth:
         facts |= measures.how_many_lead(model, texts.of("held")[0])
     return facts, models.stored(model)

@@ -43,6 +43,7 @@ SHA256 = {  # of what is inside a file, however it is compressed
     "aclImdb": "d2213b7f0079d61e0b6c6bc6911b6ba190864de0b23ac1b092098c28459e6c26",
     # Its arrays, one after the other.
     "published": "33453938c43e6c5980bb3506fc3ee5d9ac14ed3b7662bbd36d62977f2c7b6013",
+    "sentences": text.SHA256,
 }
 ADVICE = {
     "kaggle": "Get it: `python -m studies data fetch`; or pass its path, or set "
@@ -62,12 +63,17 @@ def load_reviews(source="kaggle", path=None):
                         to train, as in the paper
             "official": the same with the split of their authors, 25,000 each (Maas et
                         al., 2011); also from the folder or the archive aclImdb
+            "sentences": the 8,530 single sentences of Rotten Tomatoes (Pang and Lee,
+                        2005) that stand in the file of the embedded ones, shuffled;
+                        70 % are to train
     path    the file, or its folder; else it is looked for in the folder that HMLIB_DATA
             names, then in the one that `python -m studies data fetch` fills
     """
-    inputs.choice(source, "source", ("embedded", "kaggle", "official"))
+    inputs.choice(source, "source", ("embedded", "kaggle", "official", "sentences"))
     if source == "embedded":
         return text.load_reviews(path)
+    if source == "sentences":
+        return _sentences(path)
     if source == "official":
         file = find(source, path)
         if file.name != NAMES[source][0]:
@@ -96,6 +102,16 @@ def load_published(path=None):
         content = b"".join(array.tobytes() for array in arrays.values())
     checked(content, "published", file)
     return arrays
+
+
+def _sentences(path):
+    file = text.reviews_file(path)
+    content = text.checked(file.read_bytes(), SHA256["sentences"], file, text.ADVICE)
+    rows = [row for row in csv_rows(content) if row["source"] != "imdb"]
+    order = np.random.default_rng(0).permutation(len(rows))  # they come by label
+    labels = np.array([int(rows[i]["label"]) for i in order])
+    train = np.arange(len(rows)) < 0.7 * len(rows)
+    return Reviews([rows[i]["text"] for i in order], labels, train)
 
 
 def _acl(place):

@@ -8,6 +8,7 @@ from its arguments, so the result does not depend on who runs it.
 
 import hashlib
 import json
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cache
@@ -22,7 +23,7 @@ from dask.distributed import Client, LocalCluster, as_completed
 
 from studies.checkpoints import read_sealed, write_sealed
 from studies.fingerprint import Project
-from studies.provenance import provenance, record
+from studies.provenance import record
 
 # A task is one long call of torch. Nobody is dead because he is silent; and memory that
 # is given back to the system after each layer, as Dask would have it, makes everything
@@ -62,6 +63,15 @@ class Key(NamedTuple):
     code: str
 
 
+class Done(NamedTuple):
+    """What a task has found, and how: `provenance.record`, with its key, its code and
+    the seconds of processor time since it was last begun or gone on with."""
+
+    facts: dict
+    arrays: dict
+    made: dict
+
+
 def keys(tasks):
     """name: its Key. The code is what the function uses of this project; comments and
     other functions do not count."""
@@ -96,29 +106,26 @@ def digest(value):
 
 
 class Shelf:
-    """Results in a folder, each sealed: facts and arrays, with their key and the record
-    of where they were made."""
+    """Results in a folder, each sealed: facts and arrays, with the record of how they
+    were made."""
 
     def __init__(self, folder):
         self.folder = Path(folder)
 
     def get(self, name, key):
-        """((facts, arrays), whether this code made it), or None if it is not there, is
-        another's, or is damaged."""
-        kept, arrays = read_sealed(self.folder / name) or ({}, None)
-        if kept.get("key") != key.asked:
+        """(Done, whether this code did it), or None if it is not there, is another's,
+        or is damaged."""
+        made, arrays = read_sealed(self.folder / name) or ({}, None)
+        if made.get("key") != key.asked:
             return None
-        same, commit = kept["code"] == key.code, kept["commit"]
-        commit = commit if same else f"{commit} (its code has changed since)"
-        return (kept["facts"] | {"commit": commit}, arrays), same
+        return Done(made.pop("facts"), arrays, made), made["code"] == key.code
 
-    def put(self, name, key, made, facts, arrays):
-        """Keep (facts, arrays), made as `provenance.record` says; return them as
-        `get`."""
-        facts = json.loads(json.dumps(facts))
-        kept = made | {"key": key.asked, "code": key.code, "facts": facts}
-        write_sealed(self.folder / name, kept, arrays)
-        return facts | {"commit": made["commit"]}, arrays
+    def put(self, name, key, done):
+        """Keep what is done, as the answer to this key; return it as `get`."""
+        made = done.made | {"key": key.asked, "code": key.code}
+        facts = json.loads(json.dumps(done.facts))
+        write_sealed(self.folder / name, made | {"facts": facts}, done.arrays)
+        return Done(facts, done.arrays, made)
 
 
 def wanted(tasks, names):
@@ -136,33 +143,36 @@ def wanted(tasks, names):
 
 
 def on_shelf(tasks, folder):
-    """Two dicts {name: (facts, arrays)}: of the tasks that are done, and of those that
-    other code than this has done."""
+    """Two dicts {name: Done}: of the tasks that are done, and of those that other code
+    than this has done."""
     shelf, done, other = Shelf(Path(folder) / "done"), {}, {}
     for name, key in keys(tasks).items():
-        if kept := shelf.get(name, key):
-            result, same = kept
-            (done if same else other)[name] = result
+        kept = shelf.get(name, key)
+        if kept is not None:
+            found, same = kept
+            (done if same else other)[name] = found
     return done, other
 
 
 def finished(tasks, folder, stale=False):
-    """{name: (facts, arrays)} of those tasks that are done; also of those that other
-    code did, if `stale`."""
+    """{name: Done} of those tasks that are done; also of those that other code did, if
+    `stale`."""
     done, other = on_shelf(tasks, folder)
     return done | other if stale else done
 
 
-def run(tasks, folder, scheduler=None, workers=2, progress=True, stale=False):
-    """{name: (facts, arrays)} of all tasks; what stands on the shelf is taken from
-    there.
+def run(
+    tasks, folder, scheduler=None, workers=2, progress=True, stale=False, data=None
+):
+    """{name: Done} of all tasks; what stands on the shelf is taken from there.
 
     scheduler  the address of a Dask cluster; None starts one here, of so many
                `workers`; 0: all in this process
     stale      take what other code did as it is; then what is made of it counts as done
                by other code, too
+    data       sha256 of what tasks read, by name, for their records
     """
-    shelf, key, made = Shelf(Path(folder) / "done"), keys(tasks), record()
+    shelf, key = Shelf(Path(folder) / "done"), keys(tasks)
     done, other = on_shelf(tasks, folder)
     if other and progress:
         how = "done again (--keep-stale takes it as it is)"
@@ -192,25 +202,10 @@ def run(tasks, folder, scheduler=None, workers=2, progress=True, stale=False):
             ended = with_bar(ended, desc="tasks", total=len(futures))
         for future in ended:
             name = futures[future]
-            this = made | {"seeds": todo[name].given.get("seed")}
-            done[name] = shelf.put(name, key[name], this, *future.result())
+            facts, arrays, seconds = future.result()
+            made = record(data, todo[name].given.get("seed")) | {"seconds": seconds}
+            done[name] = shelf.put(name, key[name], Done(facts, arrays, made))
     return done
-
-
-def about(done, command, data, seeds):
-    """The provenance of what is made of these tasks: that of the run, and the commits
-    that the tasks were done at."""
-    commits = sorted({facts["commit"] or "" for facts, _ in done.values()})
-    commits = [commit or None for commit in commits]
-    return provenance(command, data, seeds) | {"commits_of_tasks": commits}
-
-
-def own_facts(done):
-    """{name: facts} of tasks that are done, without the commit they were done at."""
-    return {
-        name: {key: value for key, value in facts.items() if key != "commit"}
-        for name, (facts, _) in done.items()
-    }
 
 
 def with_bar(items, **about):
@@ -233,13 +228,7 @@ def _execute(run, folder, given, needs):
     torch.set_num_threads(1)  # so that sums are added in one order, wherever
     torch.set_flush_denormal(True)  # softmax at 1e-3 has many, and they are slow
     own = {"folder": folder} if "folder" in signature(run).parameters else {}
-    return run(**own, **given, **needs)
-
-
-def rounded(value):
-    """Six digits: more are the machine's."""
-    if isinstance(value, float):
-        return float(f"{value:.6g}")
-    if isinstance(value, dict):
-        return {key: rounded(x) for key, x in value.items()}
-    return [rounded(x) for x in value] if isinstance(value, list) else value
+    needs = {argument: found[:2] for argument, found in needs.items()}
+    begun = time.process_time()
+    facts, arrays = run(**own, **given, **needs)
+    return facts, arrays, round(time.process_time() - begun, 1)

@@ -51,6 +51,13 @@ def leading(follows, weights, layer=-1):
     return (follows[layer] == torch.arange(weights.shape[1])).all(1) & (weights != 0)
 
 
+@torch.no_grad()
+def verdicts(model, ids, labels, batch=256):
+    """bool (N,): which reviews are judged rightly."""
+    logits = torch.cat([model(some) for some in ids.split(batch)])
+    return (logits > 0) == (labels > 0)
+
+
 def how_many_lead(model, ids):
     """Mean number of leaders in the model's last layer, of distinct words, and the
     share of reviews that have settled."""

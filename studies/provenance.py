@@ -4,13 +4,15 @@ import json
 import os
 import platform
 import subprocess
+from contextlib import suppress
 from datetime import UTC, datetime
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from hmlib.files import write_whole
 
 ROOT = Path(__file__).parents[1]
+PACKAGES = ("numpy", "scipy", "torch", "scikit-learn", "dask", "hmlib")
 
 
 def record(data=None, seeds=None):
@@ -19,7 +21,10 @@ def record(data=None, seeds=None):
     data   sha256 of what it was made from, by name, or of one file
     seeds  of what was drawn
     """
-    packages = {name: version(name) for name in ("numpy", "torch", "hmlib")}
+    packages = {}
+    for name in PACKAGES:
+        with suppress(PackageNotFoundError):
+            packages[name] = version(name)
     return {
         "data": data,
         "seeds": seeds,

@@ -8,12 +8,12 @@ from hmlib import evaluate
 from studies import measures, models
 from studies.checkpoints import train
 from studies.data import SHA256
-from studies.graph import Task, about, own_facts, rounded
-from studies.provenance import write as write_json
+from studies.graph import Task
 from studies.texts import encoded
 
 SEEDS, WAYS = range(3), ("128", "official")
 CONTROL = "no attention"
+DATA = {name: SHA256[name] for name in ("kaggle", "official")}
 KINDS = {
     CONTROL: {"depth": 0},
     "one head": {},
@@ -79,19 +79,15 @@ def _task(kind, way, seed):
     return Task(f"{kind} {way} {seed}", fitted, given, needs)
 
 
-def write(done, folder, command):
-    """Of each kind whose seeds are all done: its options, and a list over the seeds for
-    each number."""
-    facts, plain = own_facts(done), {"dim": 2, "depth": 3}
-    result = {"options": {kind: plain | options for kind, options in KINDS.items()}}
-    for way in WAYS:
-        result[way] = {}
-        for kind in KINDS:
-            rows = [facts.get(f"{kind} {way} {seed}") for seed in SEEDS]
-            if all(rows):
-                lists = {key: [row[key] for row in rows] for key in rows[0]}
-                result[way][kind] = lists
-    data = {name: SHA256[name] for name in ("kaggle", "official")}
-    made = about(done, command, data, list(SEEDS))
-    write_json(rounded(result) | {"provenance": made}, folder / "real_text.json")
-    return [folder / "real_text.json"]
+def table(facts, way):
+    """Of each kind a list over the seeds for each number."""
+    return {kind: facts.over(f"{kind} {way}", SEEDS) for kind in KINDS}
+
+
+TABLES = {  # of results/real_text.json
+    "options": lambda facts: {
+        kind: {"dim": 2, "depth": 3} | options for kind, options in KINDS.items()
+    },
+    "128": lambda facts: table(facts, "128"),
+    "official": lambda facts: table(facts, "official"),
+}

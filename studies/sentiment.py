@@ -3,18 +3,16 @@ honest evaluation, better training, the causes of the published shortfall, and w
 leaders are worth as explanations. The tasks and their settings, and what goes to
 results/."""
 
-from contextlib import suppress
-
 from hmlib import Vocabulary
 from studies import models
 from studies.classifiers import circle, fitted, interpreted, scores, without_a_network
 from studies.data import SHA256
-from studies.graph import Task, about, own_facts, rounded
+from studies.graph import Task
 from studies.protocol import leader_statistics, paper_protocol, published, random_start
-from studies.provenance import write as write_json
 from studies.texts import encoded
 
 SEEDS, MORE_SEEDS = range(3), range(5)
+DATA = {name: SHA256[name] for name in ("kaggle", "official", "published")}
 DEPTHS, DIMENSIONS = range(1, 13), (2, 4, 8, 16)
 ONE_ALPHA = {"alpha": 1.0}
 
@@ -161,37 +159,22 @@ def _worth():
 # What goes to results/
 
 
-class Missing(Exception):
-    """A task that is not done yet."""
-
-
-class Facts(dict):
-    """Facts of tasks by their names."""
-
-    def __missing__(self, name):
-        raise Missing(name)
-
-    def over(self, name, seeds=SEEDS):
-        """One list for the seeds, for each number of a family of tasks."""
-        rows = [self[f"{name} {seed}"] for seed in seeds]
-        names = [key for key in rows[0] if key not in ("epochs", "best")]
-        return {key: [row[key] for row in rows] for key in names}
-
-    def columns(self, name):
-        """A list for each number of the epochs of a task; what was not measured in
-        every epoch with the epochs."""
-        rows = self[name]["epochs"]
-        names = dict.fromkeys(key for row in rows for key in row)
-        out = {key: [row[key] for row in rows if key in row] for key in names}
-        seldom = [i for i, row in enumerate(rows) if "train_loss_hardmax" in row]
-        return out | {"measured": seldom}
+def columns(facts, name):
+    """A list for each number of the epochs of a task; what was not measured in every
+    epoch with the epochs."""
+    rows = facts[name]["epochs"]
+    names = dict.fromkeys(key for row in rows for key in row)
+    out = {key: [row[key] for row in rows if key in row] for key in names}
+    seldom = [i for i, row in enumerate(rows) if "train_loss_hardmax" in row]
+    return out | {"measured": seldom}
 
 
 def honest(facts, way):
     kinds = KINDS if way == "128" else ALSO_OFFICIAL
-    out = {kind: facts.over(f"{kind} {way}") for kind in kinds}
-    out["circle"] = facts.over(f"circle .001 {way}")
-    return out | {"scores": facts.over(f"scores {way}")} | facts[f"TF-IDF {way}"]
+    out = {kind: facts.over(f"{kind} {way}", SEEDS) for kind in kinds}
+    out["circle"] = facts.over(f"circle .001 {way}", SEEDS)
+    out["scores"] = facts.over(f"scores {way}", SEEDS)
+    return out | {kind: facts[f"TF-IDF {way}"][kind] for kind in ("TF-IDF", "vote")}
 
 
 def better(facts, way):
@@ -204,15 +187,15 @@ def factors(facts):
     for kind in ("hardmax", "hardmax, alpha = 1", "pass-through"):
         families[kind] = f"{kind} 128"
     families |= {kind: kind for kind in reversed(AT_ONCE)}
-    return {kind: facts.over(name) for kind, name in families.items()}
+    return {kind: facts.over(name, SEEDS) for kind, name in families.items()}
 
 
-PARTS = {
+TABLES = {
     "protocol": lambda facts: {
-        str(d): facts.columns(f"paper d={d}") for d in DIMENSIONS
+        str(d): columns(facts, f"paper d={d}") for d in DIMENSIONS
     },
     "protocol_seeds": lambda facts: [
-        facts.columns(f"paper d=2, seed {seed}") for seed in SEEDS[1:]
+        columns(facts, f"paper d=2, seed {seed}") for seed in SEEDS[1:]
     ],
     "leaders": lambda facts: {str(d): facts[f"leaders d={d}"] for d in DIMENSIONS},
     "leaders_published": lambda facts: facts["leaders published"],
@@ -223,7 +206,7 @@ PARTS = {
         way: better(facts, way) for way in ("128", "full", "pairs")
     },
     "curve": lambda facts: [
-        {"scale": scale, "delta": delta} | facts.over(f"curve {scale} {delta}")
+        {"scale": scale, "delta": delta} | facts.over(f"curve {scale} {delta}", SEEDS)
         for scale, delta in CURVE
     ],
     "factors": factors,
@@ -232,35 +215,26 @@ PARTS = {
         for kind in ("no attention", "hardmax", "pass-through")
     },
     "depth": lambda facts: {
-        "free": [facts.over(f"depth {depth}") for depth in DEPTHS],
-        "circle": [facts.over(f"circle, depth {depth}") for depth in DEPTHS],
+        "free": [facts.over(f"depth {depth}", SEEDS) for depth in DEPTHS],
+        "circle": [facts.over(f"circle, depth {depth}", SEEDS) for depth in DEPTHS],
     },
     "worth": lambda facts: {
         name: facts[f"leaders worth, {name}"] for name in ("published", *INTERPRETED)
     },
     "switches": lambda facts: {
-        what: facts.columns(f"switch {what}") for what in SWITCHES
+        what: columns(facts, f"switch {what}") for what in SWITCHES
     },
 }
 
 
 def write(done, folder, command):
-    """What the tasks that are done allow: the model of chapter 4's live figure, and the
-    parts of results/sentiment.json."""
-    facts, result = Facts(own_facts(done)), {}
-    data = {name: SHA256[name] for name in ("kaggle", "official", "published")}
-    made = about(done, command, data, list(MORE_SEEDS))
-    files = [folder / "sentiment.json"]
-    if f"{LIVE} 0" in done:
-        files += [
-            folder / f"sentiment_model.{kind}" for kind in ("safetensors", "json")
-        ]
-        words = Vocabulary([encoded("128").words[1:]])
-        model = models.packed(done[f"{LIVE} 0"][1], 3, vocabulary=words)
-        said = {"task": f"{LIVE} 0", "style": "plain", "length": 128}
-        model.save(files[1], **said, provenance=made | {"seeds": [0]})
-    for name, part in PARTS.items():
-        with suppress(Missing):
-            result[name] = rounded(part(facts))
-    write_json(result | {"provenance": made}, files[0])
+    """The model of chapter 4's live figure."""
+    if f"{LIVE} 0" not in done:
+        return []
+    files = [folder / f"sentiment_model.{kind}" for kind in ("safetensors", "json")]
+    words = Vocabulary([encoded("128").words[1:]])
+    model = models.packed(done[f"{LIVE} 0"].arrays, 3, vocabulary=words)
+    said = {"task": f"{LIVE} 0", "style": "plain", "length": 128}
+    made = {"command": command} | done[f"{LIVE} 0"].made
+    model.save(files[0], **said, provenance=made)
     return files

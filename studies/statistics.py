@@ -12,10 +12,9 @@ from safetensors.numpy import load_file
 from hmlib import limit
 from hmlib.counting import LAWS, by_layer, expected, vertices
 from studies.data import SHA256, load_published
-from studies.graph import Task, about, own_facts, rounded
+from studies.graph import Task
 from studies.laws import families, fits, settling, spread
 from studies.provenance import ROOT
-from studies.provenance import write as write_json
 from studies.texts import encoded
 
 
@@ -129,6 +128,7 @@ def averages(rows):
 
 # The graph
 
+DATA = {name: SHA256[name] for name in ("kaggle", "published")}
 SIZES = {  # n, and how many clouds
     10: 10_000,
     30: 10_000,
@@ -195,35 +195,40 @@ def tasks():
     return [*out.values()]
 
 
-def write(done, folder, command):
-    """results/statistics.json, of the tasks that are done."""
-    facts = own_facts(done)
-    given = {task.name: task.given for task in tasks() if task.name in done}
-
-    def rows(kind, *settings):
-        for name in given:
-            if name.startswith(kind):
-                yield {key: given[name][key] for key in settings} | facts[name]
-
-    counts = [
-        row | {"expected": expected(row["law"], row["n"], row["d"])}
-        for row in rows("clouds", "law", "n", "d")
+def rows(facts, kind, *settings):
+    """The tasks of one kind, with these of their settings."""
+    return [
+        {name: task.given[name] for name in settings} | facts[task.name]
+        for task in tasks()
+        if task.name.startswith(f"{kind} ")
     ]
-    for x in (x for row in counts for x in row["alpha"]):  # the file is to be small
-        for what in ("at_once", "biggest"):
-            x[what] = {key: x[what][key] for key in ("mean", "deviation")}
-    reviews = {row.pop("which"): row for row in rows("reviews", "which")}
-    result = {
-        "total": sum(row["clouds"] for row in counts),
-        "runs": sum(row["clouds"] * len(row["alpha"]) for row in counts),
-        "clouds": counts,
-        "laws": fits(counts),
-        "settlement": settling(counts),
-        "basins": facts.get("basins"),
-        "depth": [*rows("depth", "law", "n", "d", "alpha")],
-        "reviews": reviews,
-    }
-    data = {name: SHA256[name] for name in ("kaggle", "published")}
-    result = rounded(result) | {"provenance": about(done, command, data, [0, 1])}
-    write_json(result, folder / "statistics.json")
-    return [folder / "statistics.json"]
+
+
+def counts(facts):
+    """Of all clouds, with what is expected; the file is to be small."""
+    out = rows(facts, "clouds", "law", "n", "d")
+    for row in out:
+        row["expected"] = expected(row["law"], row["n"], row["d"])
+        row["alpha"] = [
+            x | {what: _short(x[what]) for what in ("at_once", "biggest")}
+            for x in row["alpha"]
+        ]
+    return out
+
+
+def _short(spread):
+    return {name: spread[name] for name in ("mean", "deviation")}
+
+
+TABLES = {  # of results/statistics.json
+    "total": lambda facts: sum(row["clouds"] for row in counts(facts)),
+    "runs": lambda facts: sum(r["clouds"] * len(r["alpha"]) for r in counts(facts)),
+    "clouds": counts,
+    "laws": lambda facts: fits(counts(facts)),
+    "settlement": lambda facts: settling(counts(facts)),
+    "basins": lambda facts: facts["basins"],
+    "depth": lambda facts: rows(facts, "depth", "law", "n", "d", "alpha"),
+    "reviews": lambda facts: {
+        which: facts[f"reviews {which}"] for which in ("published", "ours")
+    },
+}

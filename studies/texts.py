@@ -13,9 +13,10 @@ import torch
 
 from hmlib.text import Vocabulary, plain_words, preprocess
 from studies.data import HOME, SHA256, load_reviews
-from studies.graph import Key, Shelf, code_of, digest
+from studies.graph import Done, Key, Shelf, code_of, digest
 from studies.provenance import record
 
+READ = ("kaggle", "official", "sentences")
 PLAIN = {"style": "plain", "vocabulary": "fit", "most": 30_000, "least": 5}
 WAYS = {
     # The paper's: capitals kept, words of all reviews, also to test, no validation.
@@ -25,8 +26,11 @@ WAYS = {
     "full": PLAIN | {"length": 400},
     "pairs": PLAIN | {"length": 400, "pairs": 20_000},
     "official": PLAIN | {"length": 128, "split": "official"},
+    # Other texts: single sentences of reviews, from another site.
+    "sentences": PLAIN | {"length": 64, "least": 2, "split": "sentences"},
     # One step from the paper's way to ours at a time.
     "paper, training words": {"style": "paper", "vocabulary": "train", "length": 128},
+    "paper, fitted words": {"style": "paper", "vocabulary": "fit", "length": 128},
     "paper, plain words": {"style": "plain", "vocabulary": "all", "length": 128},
 }
 
@@ -57,11 +61,11 @@ def encoded(way):
     by this code, from this data."""
     shelf = Shelf(Path(HOME).expanduser() / "studies" / "texts")
     key = Key(
-        digest([WAYS[way], SHA256["kaggle"], SHA256["official"]]), code_of(_encode)
+        digest([WAYS[way], *(SHA256[source] for source in READ)]), code_of(_encode)
     )
-    (facts, made), same = shelf.get(way, key) or (({}, {}), False)
+    kept, same = shelf.get(way, key) or (None, False)
     if same:
-        return Texts(words=facts["words"], **made)
+        return Texts(words=kept.facts["words"], **kept.arrays)
     ids, labels, words, train = _encode(**WAYS[way])
     rows = torch.tensor(np.flatnonzero(train))
     cut = len(rows) * 6 // 7
@@ -75,7 +79,7 @@ def encoded(way):
         "test": torch.tensor(np.flatnonzero(~train)),
     }
     try:
-        shelf.put(way, key, record(), {"words": words}, made)
+        shelf.put(way, key, Done({"words": words}, made, record()))
     except OSError as error:
         warnings.warn(
             f"The encoded reviews are not kept for the next time: {error}", stacklevel=2

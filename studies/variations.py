@@ -1,7 +1,6 @@
 """The study of chapter 6, beyond the assumptions: which clouds are run, and what goes
 to results/variations.json. What is done with each stands in `departures`."""
 
-from contextlib import suppress
 from itertools import product
 
 import numpy as np
@@ -15,8 +14,7 @@ from studies.departures import (
     softmax_life,
     which_matrix,
 )
-from studies.graph import Task, about, own_facts, rounded
-from studies.provenance import write as write_json
+from studies.graph import Task
 
 SIGNATURES = [(4, 0), (3, 1), (2, 2), (1, 3), (0, 4)]
 LOW_RANK = [(3, 0), (2, 0), (1, 0), (0, 2), (1, 1)]
@@ -25,6 +23,7 @@ HEADS, DISAGREEMENTS = (1, 2, 4, 8), (0, 0.25, 0.5, 1)
 INVERSES = range(1, 11)
 GAMES = [(2, 3, 3), (3, 3, 3), (2, 4, 4), (3, 4, 4), (3, 3, 2)]  # heads, leaders, d
 SEEDS = range(5)
+DATA = None  # all is drawn
 
 
 def matrices():
@@ -75,35 +74,25 @@ def law(rows, draws=1000):
     return {"a": a, "b": [b, *ends], "inverses": x[late].tolist()}
 
 
-def write(done, folder, command):
-    """results/variations.json: the parts all of whose tasks are done."""
-    facts, result = own_facts(done), {}
+def _softmax(facts, d):
+    rows = [facts[f"softmax 1-{x} d={d}"] for x in INVERSES]
+    return {"rows": rows, "law": law(rows)}
 
-    def softmax(d):
-        rows = [facts[f"softmax 1-{x} d={d}"] for x in INVERSES]
-        return {"rows": rows, "law": law(rows)}
 
-    parts = {
-        "matrices": lambda: [
-            {"plus": p, "minus": m, "turn": t} | facts[f"matrix +{p} -{m} turn {t}"]
-            for (p, m), t in matrices()
-        ],
-        "heads": lambda: [
-            {"d": d, "heads": h, "disagreement": x} | facts[f"heads {h} {x} d={d}"]
-            for d, h, x in product((2, 4), HEADS, DISAGREEMENTS)
-        ],
-        "restless": lambda: [facts[f"restless {h} {n} d={d}"] for h, n, d in GAMES],
-        "softmax": lambda: {str(d): softmax(d) for d in (2, 4)},
-        "feed_forward": lambda: [facts[f"feed-forward {seed}"] for seed in SEEDS],
-        "dials": lambda: {
-            dial: {kind: facts[f"dial {dial}, {kind}"] for kind in ("I", "any")}
-            for dial in DIALS
-        },
-    }
-    for name, part in parts.items():
-        with suppress(KeyError):
-            result[name] = rounded(part())
-    seeds = sorted({task.given["seed"] for task in tasks()})
-    result["provenance"] = about(done, command, None, seeds)
-    write_json(result, folder / "variations.json")
-    return [folder / "variations.json"]
+TABLES = {  # of results/variations.json
+    "matrices": lambda facts: [
+        {"plus": p, "minus": m, "turn": t} | facts[f"matrix +{p} -{m} turn {t}"]
+        for (p, m), t in matrices()
+    ],
+    "heads": lambda facts: [
+        {"d": d, "heads": h, "disagreement": x} | facts[f"heads {h} {x} d={d}"]
+        for d, h, x in product((2, 4), HEADS, DISAGREEMENTS)
+    ],
+    "restless": lambda facts: [facts[f"restless {h} {n} d={d}"] for h, n, d in GAMES],
+    "softmax": lambda facts: {str(d): _softmax(facts, d) for d in (2, 4)},
+    "feed_forward": lambda facts: [facts[f"feed-forward {seed}"] for seed in SEEDS],
+    "dials": lambda facts: {
+        dial: {kind: facts[f"dial {dial}, {kind}"] for kind in ("I", "any")}
+        for dial in DIALS
+    },
+}

@@ -11,6 +11,7 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -305,7 +306,7 @@ import chores  # noqa: E402
 
 from hmlib.text import Reviews  # noqa: E402
 from studies import __main__ as command  # noqa: E402
-from studies import graph, provenance, texts, variations  # noqa: E402
+from studies import check, graph, provenance, texts, variations  # noqa: E402
 from studies.graph import Task  # noqa: E402
 
 
@@ -416,8 +417,8 @@ def run(folder, tasks=SUM, **options):
 
 def values(done):
     return {
-        name: (found["value"], arrays["tensor"].tolist())
-        for name, (found, arrays) in done.items()
+        name: (found.facts["value"], found.arrays["tensor"].tolist())
+        for name, found in done.items()
     }
 
 
@@ -471,15 +472,18 @@ def test_what_other_code_has_done_is_stale(tmp_path, monkeypatch, capsys):
     """It is done again with all that needs it, or taken on request; then results say so, and it stays stale."""
     monkeypatch.setattr(provenance, "commit", lambda: "abc")
     monkeypatch.setattr(command, "import_module", lambda _: study)
-    study = type(
-        "",
-        (),
-        {
-            "tasks": lambda: SUM,
-            "write": lambda done, place, line: [done["sum"][0]["commit"]],
-        },
+    study = SimpleNamespace(
+        __name__="studies.sums",
+        tasks=lambda: SUM,
+        DATA={"numbers": "their sha256"},
+        TABLES={"sum": lambda facts: facts["sum"]["value"]},
     )
+    results = tmp_path / "results"
     arguments = ["variations", "--folder", str(tmp_path), "--workers", "0"]
+    arguments += ["--results", str(results)]
+
+    def entries():
+        return json.loads((results / "tasks" / "sums.json").read_text())
 
     def states():
         command.main([*arguments, "--list"])
@@ -501,16 +505,15 @@ def test_what_other_code_has_done_is_stale(tmp_path, monkeypatch, capsys):
     command.main([*arguments, "--keep-stale"])
     said = capsys.readouterr().out
     assert "Other code than this did 2 of the tasks: taken as it is." in said
-    assert (
-        "wrote abc (its code has changed since)" in said
-        and "2 of the study's 2 tasks are done" in said
-    )
+    key = graph.keys(SUM)
+    assert "2 of the study's 2 tasks are done" in said
+    assert all(entries()[name]["code"] != key[name].code for name in key)
+    rests_on = check.of_tables(study, entries(), {"sum": 2})
+    assert rests_on == {"sum": "1 of its 1 tasks would be computed again"}
     (tmp_path / "done" / "sum.json").unlink()
     done = run(tmp_path, stale=True)  # made anew, of what is stale
-    assert (
-        done["one"][0]["commit"] == "abc (its code has changed since)"
-        and done["sum"][0]["value"] == 2
-    )
+    assert done["sum"].facts["value"] == 2
+    assert done["sum"].made["code"] == f"not {key['sum'].code}"
     assert states() == [["stale", "one"], ["stale", "sum"]]
     command.main(arguments)
     said = capsys.readouterr().out
@@ -518,7 +521,14 @@ def test_what_other_code_has_done_is_stale(tmp_path, monkeypatch, capsys):
         "Other code than this did 2 of the tasks: done again (--keep-stale takes it as it is)."
         in said
     )
-    assert "wrote abc\n" in said and states() == [["done", "one"], ["done", "sum"]]
+    assert states() == [["done", "one"], ["done", "sum"]]
+    assert all(entries()[name]["code"] == key[name].code for name in key)
+    assert {kept["commit"] for kept in entries().values()} == {"abc"}
+    assert entries()["sum"]["data"] == {"numbers": "their sha256"}
+    assert check.of_tables(study, entries(), {"sum": 2}) == {"sum": "today's"}
+    assert check.of_tables(study, entries(), {"sum": 3}) == {
+        "sum": "is not what its entries give"
+    }
 
 
 def test_a_task_s_checkpoints_are_of_its_code_and_of_what_was_asked(
@@ -542,41 +552,35 @@ def test_a_task_s_checkpoints_are_of_its_code_and_of_what_was_asked(
     assert again() == ["x", "x", "xx"]
 
 
-def test_commits_without_git_are_told(tmp_path):
-    done = {
-        "a": ({"commit": "b"}, {}),
-        "b": ({"commit": None}, {}),
-        "c": ({"commit": "a"}, {}),
-        "d": ({"commit": None}, {}),
-    }
-    assert graph.about(done, "x", None, [])["commits_of_tasks"] == [None, "a", "b"]
-
-
 @pytest.mark.parametrize("study", command.STUDIES)
 def test_a_part_of_a_study_leaves_results_alone(tmp_path, monkeypatch, capsys, study):
-    """What there is of it goes beside the tasks, into a folder that says so."""
+    """What there is of it goes beside the tasks, into a folder that says so; where it
+    is asked to go to results, it is added, and all tables stand."""
     module = command.import_module(f"studies.{study}")
     names = [task.name for task in module.tasks()]
     folder, results = tmp_path / "study", tmp_path / "results"
-    results.mkdir()
-    for file in (ROOT / "results").glob(f"{study}*"):
-        shutil.copy(file, results)
+    for file in (ROOT / "results").glob(f"**/{study}*"):
+        copy = results / file.relative_to(ROOT / "results")
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(file, copy)
     before = content(results)
-    assert before
+    shipped = content(ROOT / "results")
     monkeypatch.setattr(graph, "run", lambda *_, **__: None)
     monkeypatch.setattr(graph, "finished", lambda *_: {})
-    command.main(
-        [study, "--tasks", names[0], "--folder", str(folder), "--results", str(results)]
-    )
+    command.main([study, "--tasks", names[0], "--folder", str(folder)])
     said = capsys.readouterr().out
-    assert (
-        f"0 of the study's {len(names)} tasks are done." in said
-        and f"{results} stays as it was" in said
-    )
-    assert content(results) == before
-    assert f"wrote {folder / 'partial'}" in said and json.loads(
-        (folder / "partial" / f"{study}.json").read_text()
-    )
+    assert f"0 of the study's {len(names)} tasks are done." in said
+    assert "results/ stays as it was" in said
+    assert content(results) == before and content(ROOT / "results") == shipped
+    partial = folder / "partial" / f"{study}.json"
+    assert f"wrote {partial}" in said and json.loads(partial.read_text())
+    line = [study, "--tasks", names[0], "--folder", str(folder)]
+    command.main([*line, "--results", str(results)])
+    for name, whole in before.items():
+        if name.endswith("json"):
+            old, new = json.loads(whole), json.loads((results / name).read_text())
+            assert old.keys() <= new.keys()
+            assert all(new[k] == old[k] for k in old.keys() - {"provenance"})
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="this system has no SIGKILL")
@@ -595,13 +599,13 @@ def test_a_study_is_killed_while_it_writes_its_results(tmp_path, monkeypatch, ca
     """
     results = tmp_path / "results"
     results.mkdir()
-    (results / "variations.json").write_bytes(b"before")
+    (results / "variations.json").write_bytes(b'{"heads": 1}')
     line = [sys.executable, "-c", code, tmp_path]
     assert (
         subprocess.run(line, env=PATHS, capture_output=True).returncode
         == -signal.SIGKILL
     )
-    assert (results / "variations.json").read_bytes() == b"before"
+    assert (results / "variations.json").read_bytes() == b'{"heads": 1}'
     done = content(tmp_path / "study" / "done")
     assert set(done) == {"feed-forward 0.json", "feed-forward 0.safetensors"}
     with monkeypatch.context() as patch:

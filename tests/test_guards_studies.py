@@ -21,6 +21,7 @@ from studies import (  # noqa: E402
     departures,
     graph,
     laws,
+    ledger,
     measures,
     models,
     provenance,
@@ -667,21 +668,19 @@ def test_a_shelf_believes_its_own_alone(tmp_path):
     """Bugs: another's result, or damaged arrays, are taken; what other code has made is taken for its own."""
     shelf, key = graph.Shelf(tmp_path), graph.Key("asked", "code")
     made = {"commit": "abc", "seeds": 1}
-    assert shelf.put("x", key, made, {"a": 1}, {"t": torch.ones(2)})[0] == {
-        "a": 1,
-        "commit": "abc",
-    }
-    (found, arrays), same = shelf.get("x", key)
-    assert (
-        found == {"a": 1, "commit": "abc"} and same and arrays["t"].tolist() == [1, 1]
-    )
+    done = graph.Done({"a": 1}, {"t": torch.ones(2)}, made)
+    put = shelf.put("x", key, done)
+    assert put.made == made | {"key": "asked", "code": "code"}
+    found, same = shelf.get("x", key)
+    assert found.facts == put.facts == {"a": 1} and found.made == put.made
+    assert same and found.arrays["t"].tolist() == [1, 1]
     assert shelf.get("x", graph.Key("another", "code")) is None
-    (found, _), same = shelf.get("x", graph.Key("asked", "changed"))
-    assert found["commit"] == "abc (its code has changed since)" and not same
-    shelf.put("y", key, made, {}, {"t": torch.zeros(2)})
+    found, same = shelf.get("x", graph.Key("asked", "changed"))
+    assert found.made["code"] == "code" and not same
+    shelf.put("y", key, graph.Done({}, {"t": torch.zeros(2)}, made))
     (tmp_path / "y.safetensors").replace(tmp_path / "x.safetensors")
     assert shelf.get("x", key) is None
-    shelf.put("x", key, made, {"a": 1}, {})
+    shelf.put("x", key, graph.Done({"a": 1}, {}, made))
     (tmp_path / "x.json").write_text(
         (tmp_path / "x.json").read_text().replace('"a": 1', '"a": 2')
     )
@@ -728,5 +727,5 @@ def test_what_is_needed_is_wanted_at_any_depth():
 
 def test_rounded_to_six_digits():
     """Bugs: fewer; lists left as they are."""
-    found = graph.rounded({"a": [1.23456789, 7], "b": {"c": 123456789.0}})
+    found = ledger.rounded({"a": [1.23456789, 7], "b": {"c": 123456789.0}})
     assert found == {"a": [1.23457, 7], "b": {"c": 123457000.0}}

@@ -31,6 +31,7 @@ from studies import (  # noqa: E402
     classifiers,
     departures,
     graph,
+    ledger,
     measures,
     models,
     protocol,
@@ -58,10 +59,7 @@ def ran(folder):
 
 
 def facts(done):
-    return {
-        name: {k: v for k, v in found.items() if k != "commit"}
-        for name, (found, _) in done.items()
-    }
+    return {name: found.facts for name, found in done.items()}
 
 
 # The graph
@@ -152,9 +150,10 @@ def test_a_cluster_of_two_with_a_worker_killed_gives_the_same_as_one_process(tmp
         )
     assert Path(mark).exists()
     assert facts(done) == facts(alone)
-    for name, (_, tensors) in alone.items():
+    for name, found in alone.items():
         assert all(
-            torch.equal(value, done[name][1][key]) for key, value in tensors.items()
+            torch.equal(value, done[name].arrays[key])
+            for key, value in found.arrays.items()
         )
 
 
@@ -196,11 +195,7 @@ def test_the_command(tmp_path, capsys, monkeypatch):
         all(name in said for name in command.STUDIES) and "goes on where it was" in said
     )
     monkeypatch.setattr(sentiment, "tasks", lambda: SUM)
-    monkeypatch.setattr(
-        sentiment,
-        "write",
-        lambda done, results, line: [(results / "x.json", line, len(done))],
-    )
+    monkeypatch.setattr(sentiment, "TABLES", {"all": lambda facts: facts["twice"]})
     folder = ["sentiment", "--folder", str(tmp_path), "--workers", "0"]
     command.main([*folder, "--tasks", "o*"])
     assert "1 of the study's 4 tasks are done." in capsys.readouterr().out
@@ -212,10 +207,10 @@ def test_the_command(tmp_path, capsys, monkeypatch):
         "to do  twice",
     ]
     command.main([*folder, "--results", str(tmp_path)])
-    assert (
-        "wrote" in (said := capsys.readouterr().out)
-        and "python -m studies sentiment" in said
-    )
+    assert "wrote" in capsys.readouterr().out
+    made = json.loads((tmp_path / "sentiment.json").read_text())
+    assert made["all"] == {"value": 6}
+    assert made["provenance"]["command"].startswith("python -m studies sentiment")
     with pytest.raises(SystemExit, match="No task is called x"):
         command.main([*folder, "--tasks", "x"])
 
@@ -264,7 +259,7 @@ def test_texts(small):
     for way in texts.WAYS:
         some = texts.encoded(way)
         assert [len(rows) for rows in (some.fit, some.held, some.test)] == (
-            [6, 1, 3] if way != "official" else [2, 1, 7]
+            [2, 1, 7] if way in ("official", "sentences") else [6, 1, 3]
         )
         assert torch.equal(some.labels, torch.tensor([0.0, 1] * 5))
         assert some.ids.max() < len(some.words) and some.ids.dtype == torch.int32
@@ -693,20 +688,21 @@ def test_the_study_of_variants_in_miniature(small_study, tmp_path):
     done = graph.run(tasks, tmp_path / "one", workers=0, progress=False)
     other = graph.run(tasks[5::-1], tmp_path / "two", workers=0, progress=False)
     assert facts(other).items() <= facts(done).items()
-    done.pop("two heads 128 1")
-    (file,) = real_text.write(done, tmp_path, "python -m studies real_text")
+    done = chores.as_done(real_text, {k: found[:2] for k, found in done.items()})
+    one = {"two heads 128 1": done.pop("two heads 128 1")}
+    (_, file) = ledger.write(real_text, done, tmp_path, "python -m studies real_text")
+    assert set(json.loads(file.read_text())) == {"options", "provenance"}
+    ledger.write(real_text, one, tmp_path, "python -m studies real_text")
     result = json.loads(file.read_text())
-    assert (
-        set(result["128"]) == set(real_text.KINDS) - {"two heads"}
-        and result["official"] == {}
-    )
+    assert set(result) == {"options", "128", "provenance"}
+    assert set(result["128"]) == set(real_text.KINDS)
     assert set(result["provenance"]) >= {
         "command",
         "data",
         "seeds",
         "versions",
         "commit",
-        "commits_of_tasks",
+        "tables",
     }
     about = {kind: set(row) for kind, row in result["128"].items()}
     accuracy, without = (
@@ -805,19 +801,23 @@ def test_the_sentiment_study_in_miniature(monkeypatch, small_study, tmp_path):
             needs = {argument: done[other] for argument, other in task.needs.items()}
             found, arrays = task.run(**task.given | short, **needs)
             json.dumps(found)
-            of_kind[kind] = (found | {"commit": "abc"}, arrays)
+            of_kind[kind] = (found, arrays)
         done[task.name] = of_kind[kind]
     fewer = {
         name: found
         for name, found in done.items()
         if not name.startswith(("paper d=8", "circle .003 128"))
     }
-    (file,) = sentiment.write(fewer, tmp_path / "fewer", "x")
-    assert set(json.loads(file.read_text())) == set(sentiment.PARTS) - {
+    fewer, done = (chores.as_done(sentiment, some) for some in (fewer, done))
+    (_, file) = ledger.write(sentiment, fewer, tmp_path / "fewer", "x")
+    assert sentiment.write(fewer, tmp_path / "fewer", "x") == []
+    assert set(json.loads(file.read_text())) == set(sentiment.TABLES) - {
         "protocol",
         "better",
     } | {"provenance"}
-    files = sentiment.write(done, tmp_path, "python -m studies sentiment")
+    files = ledger.write(sentiment, done, tmp_path, "python -m studies sentiment")
+    files += sentiment.write(done, tmp_path, "python -m studies sentiment")
+    assert len(files) == 4
     assert all(file.stat().st_size < 2e6 for file in files)
     result = json.loads((tmp_path / "sentiment.json").read_text())
     assert set(result["provenance"]) >= {
@@ -826,7 +826,7 @@ def test_the_sentiment_study_in_miniature(monkeypatch, small_study, tmp_path):
         "seeds",
         "versions",
         "commit",
-        "commits_of_tasks",
+        "tables",
     }
     assert len(result["protocol"]["2"]["test_accuracy"]) == 2 and result["protocol"][
         "16"
@@ -865,13 +865,12 @@ def test_the_variations_study_in_miniature(monkeypatch, tmp_path):
         for task in variations.tasks()
     ]
     assert set(graph.keys(variations.tasks())) == {task.name for task in tasks}
-    done = {
-        task.name: (task.run(**task.given)[0] | {"commit": "abc"}, {}) for task in tasks
-    }
+    done = {task.name: task.run(**task.given) for task in tasks}
     chosen = next(task for task in tasks if task.name == "matrix +4 -0 turn 2")
     again, _ = chosen.run(**chosen.given)
-    assert again == {k: v for k, v in done[chosen.name][0].items() if k != "commit"}
-    file = variations.write(done, tmp_path, "python -m studies variations")[0]
+    assert again == done[chosen.name][0]
+    done = chores.as_done(variations, done)
+    _, file = ledger.write(variations, done, tmp_path, "python -m studies variations")
     result = json.loads(file.read_text())
     assert set(result["provenance"]) >= {
         "command",
@@ -879,7 +878,7 @@ def test_the_variations_study_in_miniature(monkeypatch, tmp_path):
         "seeds",
         "versions",
         "commit",
-        "commits_of_tasks",
+        "tables",
     }
     assert {len(result[part]) for part in ("matrices", "heads")} == {5, 8}
     assert all(
@@ -906,7 +905,8 @@ def test_the_variations_study_in_miniature(monkeypatch, tmp_path):
         for name, found in done.items()
         if not name.startswith(("softmax", "feed"))
     }
-    fewer = json.loads(variations.write(fewer, tmp_path / "fewer", "x")[0].read_text())
+    _, file = ledger.write(variations, fewer, tmp_path / "fewer", "x")
+    fewer = json.loads(file.read_text())
     assert set(fewer) == {"matrices", "heads", "restless", "dials", "provenance"}
 
 
@@ -915,7 +915,7 @@ def test_a_stored_point_again():
     (task,) = (t for t in variations.tasks() if t.name == "matrix +1 -1 turn 0")
     stored = json.loads((ROOT / "results" / "variations.json").read_text())
     (row,) = (r for r in stored["matrices"] if (r["plus"], r["minus"]) == (1, 1))
-    again = graph.rounded(task.run(**task.given)[0])
+    again = ledger.rounded(task.run(**task.given)[0])
     assert {"plus": 1, "minus": 1, "turn": 0} | again == row
 
 

@@ -1,0 +1,145 @@
+"""Every model with the same budget: the same small grid of rates and dropouts, each to
+its own peak on validation; on the paper's reviews, and on sentences of another site.
+`python -m studies budgets`"""
+
+from functools import partial
+from itertools import product
+
+import torch
+
+from studies import measures
+from studies.baselines import built, parameters
+from studies.checkpoints import train_to_peak
+from studies.classifiers import judged, without_a_network
+from studies.data import SHA256
+from studies.graph import Task
+from studies.ledger import present
+from studies.models import document_frequency
+from studies.paired import difference
+from studies.texts import encoded
+
+DATA = {name: SHA256[name] for name in ("kaggle", "sentences")}
+RATES, DROPOUTS = (1e-3, 3e-3, 1e-2), (0.0, 0.3)
+SEEDS = {"128": range(3), "sentences": range(5)}
+CONTROL = "no attention"
+
+FIXED = {"alpha": 1.0}
+THROUGH = FIXED | {"attention": "pass-through"}
+RANDOM = {"kind": "random"}
+SOFT = {"attention": "softmax"}
+KINDS = {
+    CONTROL: {"dim": 2, "depth": 0},
+    "no attention, d = 16": {"dim": 16, "depth": 0},
+    "no attention, from 0": {"dim": 1, "depth": 0, "zero": True},
+    "hardmax": {"dim": 2},
+    "hardmax, d = 16": {"dim": 16},
+    "hardmax, alpha = 1": {"dim": 2} | FIXED,
+    "hardmax, alpha = 1, 3 layers": {"dim": 2, "depth": 3} | FIXED,
+    "pass-through": {"dim": 2} | THROUGH,
+    "pass-through, 3 layers": {"dim": 2, "depth": 3} | THROUGH,
+    "random": {"dim": 2} | RANDOM | FIXED,
+    "random, 3 layers": {"dim": 2, "depth": 3} | RANDOM | FIXED,
+    "random, pass-through": {"dim": 2} | RANDOM | THROUGH,
+    "random, pass-through, 3 layers": {"dim": 2, "depth": 3} | RANDOM | THROUGH,
+    "softmax, T = 0.001": {"dim": 2} | SOFT,
+    "softmax, T = 1": {"dim": 2, "temperature": 1.0} | SOFT,
+    "ordinary attention": {"kind": "ordinary", "dim": 2},
+    "ordinary attention, d = 16": {"kind": "ordinary", "dim": 16},
+    "attention pooling": {"kind": "pooling", "dim": 2},
+    "attention pooling, d = 16": {"kind": "pooling", "dim": 16},
+    "one head, A = I": {"kind": "variant", "dim": 2},
+    "one head, random A": {"kind": "variant", "dim": 2, "random_matrix": True},
+    "two heads, random A": {"kind": "variant", "dim": 2, "heads": 2},
+    "four heads, random A": {"kind": "variant", "dim": 2, "heads": 4},
+    "feed-forward alone": {"kind": "variant", "dim": 2, "width": 16, "attend": False},
+}
+LEAD = ("classifier", "variant")  # of which leaders are counted
+
+
+def trained(folder, way, model, seed, rate, dropout, patience=5, most=60):
+    """One model, with one rate and one dropout, to its peak on validation."""
+    texts = encoded(way)
+    torch.manual_seed(seed)
+    net = built(len(texts.words), **model)
+    how = {"rate": rate, "dropout": dropout, "seed": seed, "folder": folder}
+    data = texts.of("fit"), texts.of("held")
+    history = train_to_peak(net, *data, patience=patience, most=most, **how)
+    facts = {"rate": rate, "dropout": dropout, "best": history.best}
+    facts |= {"run": len(history.epochs), "alpha": float(net.alpha.detach())}
+    facts |= judged(net, texts) | {"parameters": used_parameters(net, texts)}
+    counted = model.get("kind", "classifier") in LEAD and model.get("attend", True)
+    if net.depth and counted and net.attention != "softmax":
+        facts |= measures.how_many_lead(net, texts.of("held")[0])
+    return facts, {}
+
+
+def used_parameters(net, texts):
+    """How many numbers are learned, without the rows of words that no fitted review
+    has."""
+    unused = int((document_frequency(texts) == 0).sum())
+    return parameters(net) - unused * net.embedding.embedding_dim
+
+
+def again(folder, way, model, seed, **grid):
+    """The same model with another seed, with that rate and dropout of the grid that are
+    best on validation."""
+    best = max((facts for facts, *_ in grid.values()), key=lambda facts: facts["held"])
+    if seed == 0:
+        return best, {}
+    how = {name: best[name] for name in ("rate", "dropout")}
+    return trained(folder, way, model, seed, **how)
+
+
+def points(kind, way):
+    """{name of an argument: task} of the grid."""
+    grid = product(RATES, DROPOUTS)
+    return {
+        f"at{i}": f"{way} {kind}, {rate:g}, {dropout:g}"
+        for i, (rate, dropout) in enumerate(grid)
+    }
+
+
+def tasks():
+    """The small data first; of each, one seed of all, then the others."""
+    return [task for way in ("sentences", "128") for task in _of(way)]
+
+
+def _of(way):
+    yield Task(f"{way} TF-IDF", without_a_network, {"way": way})
+    for kind, model in KINDS.items():
+        given = {"way": way, "model": model, "seed": 0}
+        grid = zip(points(kind, way).values(), product(RATES, DROPOUTS), strict=True)
+        for name, (rate, dropout) in grid:
+            yield Task(name, trained, given | {"rate": rate, "dropout": dropout})
+    for seed in SEEDS[way]:
+        for kind, model in KINDS.items():
+            given = {"way": way, "model": model, "seed": seed}
+            yield Task(f"{way} {kind} {seed}", again, given, points(kind, way))
+
+
+# What goes to results/budgets.json
+
+
+def table(facts, way):
+    """Of each model with a task that is done: the grid, the chosen point with its
+    seeds, and the difference from the control."""
+    return present({kind: partial(_row, facts, kind, way) for kind in KINDS})
+
+
+def _row(facts, kind, way):
+    family, control = f"{way} {kind}", f"{way} {CONTROL}"
+    seeds = facts.seeds(family, SEEDS[way])
+    both = facts.seeds(control, seeds)
+    one, other = (facts.right(name, both) for name in (family, control))
+    grid = [facts[name]["held"] for name in points(kind, way).values()]
+    row = facts.over(family, seeds)
+    return row | {"grid": grid, "against": difference(one, other)}
+
+
+TABLES = {
+    "grid": lambda facts: {"rate": list(RATES), "dropout": list(DROPOUTS)},
+    "kinds": lambda facts: KINDS,
+    "128": lambda facts: table(facts, "128"),
+    "sentences": lambda facts: table(facts, "sentences"),
+    "TF-IDF": lambda facts: {way: facts[f"{way} TF-IDF"]["TF-IDF"] for way in SEEDS},
+}

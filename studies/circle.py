@@ -1,0 +1,77 @@
+"""Words on a circle, with more seeds: what few leaders cost, and what becomes of it
+when training may leave the circle. `python -m studies circle`"""
+
+from functools import partial
+
+from studies.classifiers import circle, leave, scores
+from studies.data import SHA256
+from studies.graph import Task
+from studies.ledger import present
+from studies.paired import difference
+
+DATA = {"kaggle": SHA256["kaggle"]}
+SEEDS = range(5)
+CONTROL = "no attention"
+CURVE = {  # scale of the heights, delta: the more of it, the fewer lead
+    CONTROL: {"delta": 0.001, "depth": 0},
+    "0.3, 0.001": {"delta": 0.001},
+    "0.3, 0.003": {"delta": 0.003},
+    "0.3, 0.01": {"delta": 0.01},
+    "0.6, 0.03": {"scale": 0.6, "delta": 0.03},
+    "1.0, 0.1": {"scale": 1.0, "delta": 0.1},
+    "1.0, 0.3": {"scale": 1.0, "delta": 0.3},
+    "1.0, 1.0": {"scale": 1.0, "delta": 1.0},
+}
+RATES = (1e-5, 3e-5, 1e-4, 3e-4)
+WAYS_OUT = {CONTROL: CONTROL, "hardmax": "0.3, 0.001", "pass-through": "0.3, 0.001"}
+
+
+def tasks():
+    """All of seed 0 first."""
+    return [task for seed in SEEDS for task in _of_one(seed)]
+
+
+def _of_one(seed):
+    given = {"way": "128", "seed": seed}
+    first = {"first": f"scores {seed}"}
+    yield Task(f"scores {seed}", scores, given)
+    for name, options in CURVE.items():
+        options = {"epochs": 3} | options
+        yield Task(f"circle {name}, {seed}", circle, given | options, first)
+    for rate in RATES:
+        for kind, start in WAYS_OUT.items():
+            needs = {"first": f"circle {start}, {seed}"}
+            how = {"attention": kind if kind != CONTROL else "pass-through"}
+            options = given | how | {"rate": rate}
+            yield Task(f"left {kind}, {rate:g}, {seed}", leave, options, needs)
+
+
+def against(facts, name, control):
+    """The numbers of a family of tasks, of the seeds that it is done with, and its
+    difference from its control."""
+    seeds = facts.seeds(name, SEEDS)
+    both = facts.seeds(control, seeds)
+    one, other = (facts.right(family, both) for family in (name, control))
+    return facts.over(name, seeds) | {"against": difference(one, other)}
+
+
+def curve(facts):
+    control = f"circle {CONTROL},"
+    names = {name: f"circle {name}," for name in CURVE}
+    return present(
+        {name: partial(against, facts, task, control) for name, task in names.items()}
+    )
+
+
+def left(facts):
+    """Each way out at each rate, against the control that was trained on alike."""
+    names = {f"{kind}, {rate:g}": rate for kind in WAYS_OUT for rate in RATES}
+    return present(
+        {
+            name: partial(against, facts, f"left {name},", f"left {CONTROL}, {rate:g},")
+            for name, rate in names.items()
+        }
+    )
+
+
+TABLES = {"curve": curve, "left": left}  # of results/circle.json
