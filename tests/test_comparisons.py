@@ -4,6 +4,7 @@ make. Each in miniature; their measures against loops, and by hand."""
 import doctest
 import json
 from inspect import signature
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -350,9 +351,8 @@ def test_the_ladder_in_miniature(small, tmp_path):
         there = settings[f"away, {what}"]
         assert {k for k in end if end[k] != there[k]} == set(change)
     rungs = [v for k, v in settings.items() if k.startswith("up, ")]
-    for one, other, change in zip(
-        rungs, rungs[1:], [*ladder.STEPS.values()][1:], strict=True
-    ):
+    steps = [*ladder.STEPS.values()][1:]
+    for (one, other), change in zip(pairwise(rungs), steps, strict=True):
         assert {k for k in one if one[k] != other[k]} == set(change)
 
 

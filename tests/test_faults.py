@@ -559,6 +559,7 @@ def test_a_part_of_a_study_leaves_results_alone(tmp_path, monkeypatch, capsys, s
     module = command.import_module(f"studies.{study}")
     names = [task.name for task in module.tasks()]
     folder, results = tmp_path / "study", tmp_path / "results"
+    results.mkdir()
     for file in (ROOT / "results").glob(f"**/{study}*"):
         copy = results / file.relative_to(ROOT / "results")
         copy.parent.mkdir(parents=True, exist_ok=True)

@@ -265,7 +265,7 @@ def test_sets_of_words_that_go(monkeypatch):
 def test_random_attention_is_uniform():
     """Bugs: one draw for all reviews, all words or all layers; some words drawn more often than others."""
     model = models.RandomAttention(40, 2, 3)
-    one, two = (model.scores(torch.zeros(300, 12, 2)).argmax(-1) for _ in range(2))
+    one, two = (model.scores(torch.zeros(300, 12, 2), 0).argmax(-1) for _ in range(2))
     assert int(model.draws) == 2 and not torch.equal(one, two)
     assert (
         len({tuple(row) for row in one.tolist()}) == 300
@@ -308,8 +308,8 @@ def test_what_is_trained_on_and_what_chooses(monkeypatch):
     """Bugs: the test rows train, or choose the epoch."""
     asked, some = [], some_texts()
 
-    def seen(model, ids, labels, validation=None, *args, **options):
-        asked.append((ids, labels, *validation))
+    def seen(model, data, validation=None, *args, **options):
+        asked.append((*data, *validation))
         return "history"
 
     monkeypatch.setattr(models, "train", seen)
