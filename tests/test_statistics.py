@@ -24,10 +24,7 @@ from studies.graph import Task  # noqa: E402
 
 
 def facts(done):
-    return {
-        name: {k: v for k, v in found.items() if k != "commit"}
-        for name, (found, _) in done.items()
-    }
+    return {name: found.facts for name, found in done.items()}
 
 
 # What is counted
