@@ -62,14 +62,13 @@ def balanced(
         clouds = (X,) if Q is X else (X, Q)
         size = np.max([abs(M).max((-2, -1)) for M in clouds], axis=0)
         e = np.frexp(size)[1][:, None, None]
-        f = np.zeros((1, 1), int) if A is None else exponent(A, None)
+        B = np.ones((1, 1)) if A is None else A
+        f = exponent(B, None)
         if max(abs(e).max(), abs(f).max()) < 200:
             return Q, X, A, blur
-        parts = (Q, e), (X, e), (f if A is None else A, f)
-        near_1 = [np.ldexp(M, -k) for M, k in parts]
-        back = [np.ldexp(M, k) for M, (_, k) in zip(near_1, parts, strict=True)]
-        if all((M == N).all() for M, (N, _) in zip(back, parts, strict=True)):
-            Q, X, B = near_1
+        parts = (Q, e), (X, e), (B, f)
+        if all((np.ldexp(np.ldexp(M, -k), k) == M).all() for M, k in parts):
+            Q, X, B = (np.ldexp(M, -k) for M, k in parts)
             return Q, X, None if A is None else B, float(np.ldexp(blur, -e.min()))
     whole = [None if M is None else integers(M) for M in (Q, X, A)]
     return *whole, blur and np.inf

@@ -147,14 +147,11 @@ def attend(
     road = plane.by_hull if planar else by_few_scores
     first, ties = np.empty((b, m), int), []
     for c, (asking, cloud) in enumerate(zip(Q, X, strict=True)):
-        padded = real is not None and not real[c].all()
-        names = np.flatnonzero(real[c]) if padded else None
-        some = cloud[names] if padded else cloud
-        first[c], tied = road(asking, some, A, blur)
-        if padded:
-            first[c] = names[first[c]]
-            tied = [(rows, names[members]) for rows, members in tied]
-        ties += [(c, rows, members) for rows, members in tied]
+        names = np.arange(n) if real is None else np.flatnonzero(real[c])
+        some = cloud if len(names) == n else cloud[names]
+        followed, tied = road(asking, some, A, blur)
+        first[c] = names.take(followed)
+        ties += [(c, rows, names[members]) for rows, members in tied]
     return Followed(first, ties)
 
 

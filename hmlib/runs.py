@@ -16,14 +16,7 @@ from hmlib.shapes import Cloud, Mask
 
 MOST_LAYERS = 20_000  # a run that has not settled by then is left uncertified
 TOO_SLOW = "a run ends after {} layers. A larger alpha needs fewer."
-TOO_LARGE = (
-    "the run on whole numbers needs more than {} megabytes. "
-    "limit(..., megabytes=...) gives it more."
-)
-TOO_LONG = (
-    "the run on whole numbers has taken its {} seconds. "
-    "limit(..., seconds=...) gives it more."
-)
+TOO_MUCH = "the run on whole numbers {}. limit(..., {}=...) gives it more."
 
 
 class Floats:
@@ -131,9 +124,11 @@ class Run:
             self.target = cloud.advance(self.target, alpha)
             self.layer += 1
             if cloud.scale.bit_length() * cloud.Z.size > 8_000_000 * megabytes:
-                self.why = TOO_LARGE.format(megabytes)
+                needs = f"needs more than {megabytes} megabytes"
+                self.why = TOO_MUCH.format(needs, "megabytes")
             elif perf_counter() > self.until:
-                self.why = TOO_LONG.format(seconds)
+                taken = f"has taken its {seconds} seconds"
+                self.why = TOO_MUCH.format(taken, "seconds")
             # Floats may stand still; whole numbers, of which the longest leads, grow.
             if self.why or (before == cloud.Z).all():
                 return
