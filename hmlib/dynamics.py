@@ -155,4 +155,4 @@ def _leaders(path: Cloud, real: Mask, A: Matrix | None) -> Indices:
         alone = one & (value[to] == value)
         leads |= alone & ~settled
         settled |= one & alone[to]
-    return names[np.flatnonzero(leads & (first[value] == np.arange(len(names))))]
+    return names[first[leads[first]]]
