@@ -964,7 +964,7 @@ def test_another_run_is_refused(tmp_path):
         "data ": {"data": (ids.flip(0), labels)},
         "data  ": {"held": (toy(1)[0], 1 - toy(1)[1])},
         "start": {"start": 1},
-        "start, learned, model": {"variant": "softmax"},
+        "learned, start, model": {"variant": "softmax"},
     }.items():
         message = f"{tmp_path} holds a run with other settings or data ({what.strip()}): choose another folder, or empty it."
         with pytest.raises(ValueError, match=re.escape(message)):

@@ -1,5 +1,7 @@
 """Figures of chapters 5 and 6: tokens that are moved, and classes of sequences."""
 
+import math
+
 import numpy as np
 
 from hmlib.figures import draw, style
@@ -18,10 +20,10 @@ def token_moves(panels: dict[str, tuple[Cloud, Cloud]]):
 
 def stages(panels: dict[str, list[Cloud]], columns: int = 3):
     """Sequences at some stages, {title: [tokens of each]}: each has a colour."""
-    size = 7.5, -2.5 * (-len(panels) // columns)
+    size = 7.5, 2.5 * math.ceil(len(panels) / columns)
     for ax, sequences in style.panels(panels, columns, size):
-        for k, (X, look) in enumerate(zip(sequences, SERIES, strict=False)):
-            colour, marker = look
+        for k, X in enumerate(sequences):
+            colour, marker = SERIES[k]
             look = {"color": colour, "mfc": "none", "mew": 1.8, "ms": 12 - 3 * k}
             draw.marks(ax, np.asarray(X)[:, :2], marker, **look)
         ax.margins(0.15)
@@ -32,12 +34,11 @@ def stages(panels: dict[str, list[Cloud]], columns: int = 3):
 
 def territories(x, y, classes, given: dict[int, Cloud]):
     """The class, 0 or 1, of a sequence of one token at (x, y), and what was given."""
-    classes_of = (BLUE, "o"), (RED, "s")
     with canvas(size=(5, 4.2)) as ax:
         ax.contourf(x, y, classes, [-1, 0.5, 2], colors=[SKY, ORANGE], alpha=0.35)
         ax.contour(x, y, classes, [0.5], colors=[INK], linewidths=0.8)
-        for (k, X), (colour, marker) in zip(given.items(), classes_of, strict=True):
+        for k, colour, marker in (0, BLUE, "o"), (1, RED, "s"):
             look = {"color": colour, "mec": INK, "ms": 8}
-            draw.marks(ax, X, marker, label=f"given, class {k}", **look)
+            draw.marks(ax, given[k], marker, label=f"given, class {k}", **look)
         ax.legend(frameon=False, fontsize=8, loc="upper left", bbox_to_anchor=(1, 1))
         ax.set_aspect("equal")

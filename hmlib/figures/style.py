@@ -3,6 +3,7 @@
 Colours are those of Okabe and Ito, and never the only mark of a difference.
 """
 
+import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -58,7 +59,7 @@ def panels(
         stars(ax, Z)
     """
     columns = columns or len(whats)
-    rows = -(-len(whats) // columns)
+    rows = math.ceil(len(whats) / columns)
     with canvas(rows, columns, size, squeeze=False, **options) as axes:
         for ax in axes.flat[len(whats) :]:
             ax.axis("off")
