@@ -106,24 +106,22 @@ def project(x: Token, vertices: Cloud, A: Matrix | None = None) -> Token:
     whole = arithmetic.integers(np.vstack([arithmetic.like(x, V, "x"), V]))
     P, AP = _in_product(whole[1:] - whole[0], A)
 
-    T, weights = _start(P, AP, A)  # y is the nearest point to x of the affine hull of T
+    T, target = _start(P, AP, A)  # the nearest point to x of the affine hull of T
     while True:
-        # <A (y - x), v - x> for each vertex v; the same on all of T
-        scores = AP @ arithmetic.integers(weights @ P[T])
-        if scores.min() == scores[T[0]]:
-            return arithmetic.like(weights @ arithmetic.rationals(V[T]), V)
-        T, weights = np.append(T, scores.argmin()), np.append(weights, Fraction(0))
-        while True:
-            target = _weights(AP[T] @ P[T].T)
-            target = target * Fraction(1, target.sum())
-            if (target > 0).all():
-                break
-            # Towards the target as far as the hull reaches; what has lost its weight goes.
+        if (target > 0).all():
+            # <A (y - x), v - x> for each vertex v; the same on all of T
+            scores = AP @ arithmetic.integers(target @ P[T])
+            if scores.min() == scores[T[0]]:
+                return arithmetic.like(target @ arithmetic.rationals(V[T]), V)
+            T, weights = np.append(T, scores.argmin()), np.append(target, Fraction(0))
+        else:
+            # As far as the hull reaches; what has lost its weight goes.
             pairs = zip(weights, target, strict=True)
             reach = min(w / (w - t) for w, t in pairs if t <= 0)
             weights = weights + reach * (target - weights)
             T, weights = T[weights > 0], weights[weights > 0]
-        weights = target
+        target = _weights(AP[T] @ P[T].T)
+        target = target * Fraction(1, target.sum())
 
 
 def _start(P, AP, A):

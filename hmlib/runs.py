@@ -19,69 +19,6 @@ TOO_SLOW = "a run ends after {} layers. A larger alpha needs fewer."
 TOO_MUCH = "the run on whole numbers {}. limit(..., {}=...) gives it more."
 
 
-class Floats:
-    """Distinct tokens as floats, each coordinate within `blur` of the exact run.
-
-    likely  take floats for exact: for an answer where there is no certain one
-    """
-
-    exact, scale = False, 1
-
-    def __init__(self, Z, rates, A, likely=False):
-        self.Z, self.rates, self.A, self.sure = Z, rates, A, not likely
-        self.blur, self._rounding = 0.0, 0.0 if likely else rounding.of_layer(Z)
-
-    def mean(self, X, copies):
-        return np.array([fsum(x) / copies.sum() for x in (X * copies[:, None]).T])
-
-    def advance(self, target, alpha):
-        """Take one layer; return the targets on the scale of the new tokens."""
-        self.Z = dynamics.advance(self.Z, target, alpha)
-        self.blur += self._rounding
-        return target
-
-    def values(self, X):
-        return X
-
-    def error(self):
-        return float(self.blur)
-
-
-class Whole:
-    """Distinct tokens as whole numbers, `scale` times too large: no normalisation."""
-
-    exact, sure, blur = True, True, 0.0
-
-    def __init__(self, Z, rates, A):
-        self.rates = [Fraction(alpha) for alpha in rates]
-        self.A = None if A is None else arithmetic.integers(A)  # scaled: the same sets
-        self._rational, Z = Z.dtype == object, arithmetic.rationals(Z)
-        self.Z = arithmetic.integers(Z)
-        self.scale = lcm(*(x.denominator for x in Z.flat))
-
-    def mean(self, X, copies):
-        return copies.astype(object) @ X * Fraction(1, int(copies.sum()))
-
-    def advance(self, target, alpha):
-        p, q = alpha.numerator, alpha.denominator
-        whole = lcm(*(x.denominator for x in target.flat))  # of ties: fractions
-        target = np.frompyfunc(int, 1, 1)(target * whole)
-        self.Z = q * whole * self.Z + p * target
-        self.scale *= (p + q) * whole
-        return (p + q) * target
-
-    def values(self, X):
-        if self._rational:
-            return np.frompyfunc(Fraction, 2, 1)(X, self.scale)
-        return (X / self.scale).astype(float)
-
-    def error(self):
-        """Values that are rounded once."""
-        if self._rational:
-            return 0.0
-        return rounding.EPS * float(abs(self.values(self.Z)).max()) + rounding.SMALLEST
-
-
 class Run:
     """Layer after layer, until all tokens have settled or hope is given up.
 
@@ -204,3 +141,69 @@ def worth_asking(Z: Cloud, leads: Mask, settled: Mask, blur: float) -> Mask:
     may = ~settled
     may[plane.outside(*np.ascontiguousarray(Z.T), corners, 8 * blur)] = True
     return may
+
+
+# The two kinds of numbers
+
+
+class Floats:
+    """Distinct tokens as floats, each coordinate within `blur` of the exact run.
+
+    likely  take floats for exact: for an answer where there is no certain one
+    """
+
+    exact, scale = False, 1
+
+    def __init__(self, Z, rates, A, likely=False):
+        self.Z, self.rates, self.A, self.sure = Z, rates, A, not likely
+        self.blur, self._rounding = 0.0, 0.0 if likely else rounding.of_layer(Z)
+
+    def mean(self, X, copies):
+        return np.array([fsum(x) / copies.sum() for x in (X * copies[:, None]).T])
+
+    def advance(self, target, alpha):
+        """Take one layer; return the targets on the scale of the new tokens."""
+        self.Z = dynamics.advance(self.Z, target, alpha)
+        self.blur += self._rounding
+        return target
+
+    def values(self, X):
+        return X
+
+    def error(self):
+        return float(self.blur)
+
+
+class Whole:
+    """Distinct tokens as whole numbers, `scale` times too large: no normalisation."""
+
+    exact, sure, blur = True, True, 0.0
+
+    def __init__(self, Z, rates, A):
+        self.rates = [Fraction(alpha) for alpha in rates]
+        self.A = None if A is None else arithmetic.integers(A)  # scaled: the same sets
+        self._rational, Z = Z.dtype == object, arithmetic.rationals(Z)
+        self.Z = arithmetic.integers(Z)
+        self.scale = lcm(*(x.denominator for x in Z.flat))
+
+    def mean(self, X, copies):
+        return copies.astype(object) @ X * Fraction(1, int(copies.sum()))
+
+    def advance(self, target, alpha):
+        p, q = alpha.numerator, alpha.denominator
+        whole = lcm(*(x.denominator for x in target.flat))  # of ties: fractions
+        target = np.frompyfunc(int, 1, 1)(target * whole)
+        self.Z = q * whole * self.Z + p * target
+        self.scale *= (p + q) * whole
+        return (p + q) * target
+
+    def values(self, X):
+        if self._rational:
+            return np.frompyfunc(Fraction, 2, 1)(X, self.scale)
+        return (X / self.scale).astype(float)
+
+    def error(self):
+        """Values that are rounded once."""
+        if self._rational:
+            return 0.0
+        return rounding.EPS * float(abs(self.values(self.Z)).max()) + rounding.SMALLEST
