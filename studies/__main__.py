@@ -118,7 +118,8 @@ def main(arguments=None):
     place = place or ROOT / "results"
     if place.resolve() == ROOT / "results":
         done = shipped(done)
-    command = shlex.join(["python", "-m", "studies", *words])
+    asked = ["--tasks", *given.tasks] if given.tasks != ["*"] else []
+    command = shlex.join(["python", "-m", "studies", given.study, *asked])
     files = ledger.write(study, done, place, command)
     if hasattr(study, "write"):
         files += study.write(done, place, command)

@@ -12,6 +12,7 @@ from pathlib import Path
 from hmlib.files import write_whole
 
 ROOT = Path(__file__).parents[1]
+CHANGES = ("status", "--porcelain", "--", ":/", ":(top,exclude)results")
 PACKAGES = ("numpy", "scipy", "torch", "scikit-learn", "dask", "hmlib")
 
 
@@ -70,8 +71,8 @@ def _cpu():
 
 
 def commit():
-    """The commit of this checkout, marked if there are changes on top; None outside
-    git."""
+    """The commit of this checkout, marked if there are changes on top, but for results,
+    to which runs add; None outside git."""
 
     def git(*command):
         command = ["git", "--no-optional-locks", *command]
@@ -79,7 +80,7 @@ def commit():
         return done.stdout.strip() if done.returncode == 0 else None
 
     try:
-        commit, changes = git("rev-parse", "HEAD"), git("status", "--porcelain")
+        commit, changes = git("rev-parse", "HEAD"), git(*CHANGES)
     except FileNotFoundError:
         return None
     return commit and commit + ("+changes" if changes else "")
