@@ -2,6 +2,7 @@
 find the same? The cheapest tasks of each study are computed again."""
 
 import argparse
+import json
 import sys
 from importlib import import_module
 from pathlib import Path
@@ -63,9 +64,13 @@ def cheapest(study, entries, many=1):
 
 def again(study, names, folder):
     """{task: its facts, computed by today's code}."""
-    tasks = graph.wanted(study.tasks(), names)
-    done = graph.run(tasks, folder, workers=0, progress=False)
-    return {name: ledger.entry(done[name])["facts"] for name in names}
+    done = {}
+    for task in graph.wanted(study.tasks(), names):
+        needs = {argument: done[other] for argument, other in task.needs.items()}
+        place = str(Path(folder) / task.name)
+        done[task.name] = graph.execute(task.run, place, task.given, needs)
+    kept = {name: json.loads(json.dumps(done[name][0])) for name in names}
+    return ledger.rounded(kept)
 
 
 def main(arguments, studies):

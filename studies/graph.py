@@ -194,7 +194,7 @@ def run(
         needs = {a: done.get(other) or calls[other] for a, other in task.needs.items()}
         place = Path(folder) / "running" / name / digest(key[name])[:16]
         arguments = task.run, str(place), task.given, needs
-        calls[name] = dask.delayed(_execute)(*arguments, dask_key_name=name)
+        calls[name] = dask.delayed(execute)(*arguments, dask_key_name=name)
     with dask.config.set(SETTINGS), _client(scheduler, workers) as client:
         futures = dict(zip(client.compute([*calls.values()]), calls, strict=True))
         ended = as_completed(futures)
@@ -224,7 +224,8 @@ def _client(scheduler, workers):
     return Client(LocalCluster(threads_per_worker=1, dashboard_address=":0", **here))
 
 
-def _execute(run, folder, given, needs):
+def execute(run, folder, given, needs):
+    """(facts, arrays, seconds of processor time) of a task, here."""
     torch.set_num_threads(1)  # so that sums are added in one order, wherever
     torch.set_flush_denormal(True)  # softmax at 1e-3 has many, and they are slow
     own = {"folder": folder} if "folder" in signature(run).parameters else {}

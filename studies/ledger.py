@@ -125,6 +125,9 @@ def write(study, done, results, command):
     entries = read(file) | {name: entry(found) for name, found in done.items()}
     made = tables(study, believed(study, entries))
     made = {name: table for name, table in made.items() if table.value is not None}
+    if path.exists() and not made:
+        write_whole(file, _lines(entries))
+        return [file]
     tasks = set().union(*(table.tasks for table in made.values())) & set(entries)
     seeds = sorted({entries[task].get("seeds") for task in tasks} - {None})
     about = provenance(command, study.DATA, seeds) | {"tables": sorted(made)}
@@ -132,12 +135,15 @@ def write(study, done, results, command):
     old = before.get("provenance", {})
     if set(before) - set(made) - {"provenance"}:  # older than entries
         about["before"] = old.get("before", old) if "tables" in old else old
-    lines = ",\n".join(
-        f"{json.dumps(name)}: {json.dumps(entries[name])}" for name in sorted(entries)
-    )
-    write_whole(file, f"{{\n{lines}\n}}\n")
+    write_whole(file, _lines(entries))
     merge({k: table.value for k, table in made.items()} | {"provenance": about}, path)
     return [file, path]
+
+
+def _lines(entries):
+    """JSON, a line for each task."""
+    rows = [f"{json.dumps(k)}: {json.dumps(entries[k])}" for k in sorted(entries)]
+    return "{\n" + ",\n".join(rows) + "\n}\n"
 
 
 def rounded(value):
