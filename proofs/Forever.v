@@ -205,7 +205,8 @@ have Q u : score A u (mix r t G) = mix r t (fun m => score A u (G m) : R^o).
 by split; [rewrite L | rewrite Q]; apply: eq_mix => m; [rewrite Q | rewrite L].
 Qed.
 
-(* lem-settled-ties, beyond it: the sets stay for ever, and every layer is known in closed form. *)
+(* lem-forever, one way: by this criterion the sets stay for ever, also where alpha changes, and every
+   layer is known in closed form. *)
 Theorem sets_last Z : lasting q Z -> forall t i,
   attends A (run A alpha Z t) i = attends A Z i /\
   run A alpha Z t i = mix r t (fun m => cloud Z m i).

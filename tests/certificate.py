@@ -45,14 +45,13 @@ def rejected(end, Z, alpha, A=None):
         i for i in range(n) if not any(Z[i])
     ]  # they follow all, and stay if all others have settled and balance
     goals = [Z[i] if i in zeros else goal(i) for i in range(n)]
-    if (
-        None in goals
-    ):  # a tie whose mean moves: is the linear run with these sets the run, for ever?
-        change, forms = (
-            first_change(Z, alphas[-1], A)
-            if end.settled_at >= len(alphas) - 1
-            else (0, None)
-        )
+    if None in goals:  # a tie whose mean moves: do these sets stay while alpha changes,
+        late = Z  # and is the linear run with them the run, for ever?
+        for a in alphas[end.settled_at : -1]:
+            late = step(late, a, A)
+            if attention_sets(late, A) != sets:
+                return "not settled"
+        change, forms = first_change(late, alphas[-1], A)
         if forms is None or change is not None:
             return "not settled"
         goals = [M for M, _ in forms]

@@ -244,26 +244,32 @@ def test_both_checkers_where_alpha_changes(verdicts, model, alphas):
 
 
 def test_both_checkers_where_a_tie_lasts_whose_mean_moves(verdicts):
-    """The formal checker knows these, too, and false claims of them. (Where alpha still changes, it may see one layer
-    earlier than the one in Python that the sets stay.)"""
+    """The formal checker knows these, too, and false claims of them."""
     Z, balanced = np.array(MOVING) * Fraction(1), np.array(BALANCED) * Fraction(1)
-    rates = [
-        *map(Fraction, (1, "1/2", "1/10", 7)),
-        [Fraction(3), Fraction(1, 5), Fraction(1)],
-    ]
+    rates = [*map(Fraction, (1, "1/2", "1/10", 7)), [Fraction(3), Fraction(1, 5), 1]]
     claims = [(limit(Z, alpha), Z, alpha) for alpha in rates]
     claims += [(limit(balanced, 1), balanced, 1)]
-    assert (
-        verdicts(claims) == [rejected(*claim) is None for claim in claims] == [True] * 6
-    )
-    claims = [
-        (false, *rest)
-        for end, *rest in claims
-        if not isinstance(rest[1], list)
-        for false in tampered(end, 0)
-    ]
+    accepted = [rejected(*claim) is None for claim in claims]
+    assert verdicts(claims) == accepted == [True] * 6
+    claims = [(false, *of) for end, *of in claims for false in tampered(end, 0)]
     accepted = [rejected(*claim) is None for claim in claims]
     assert verdicts(claims) == accepted and sum(accepted) < len(claims) / 2
+
+
+def test_both_checkers_see_a_tie_last_while_alpha_still_changes(verdicts):
+    """Sets that stay may be claimed from any layer on, also before alpha is constant."""
+    rng, claims = np.random.default_rng(0), []
+    for Z in (np.array(MOVING) * Fraction(1), np.array(BALANCED) * Fraction(1)):
+        for _ in range(12):
+            alphas = [Fraction(int(p), 5) for p in rng.integers(1, 20, 6)]
+            end = limit(Z, alphas)
+            settles = (replace(end, settled_at=k) for k in range(len(alphas)))
+            claims += [(claim, Z, alphas) for claim in settles]
+            claims += [(false, Z, alphas) for false in tampered(end, 0)]
+    accepted = [rejected(*claim) is None for claim in claims]
+    assert verdicts(claims) == accepted and 0 < sum(accepted) < len(claims)
+    early = [claim for (claim, *_), yes in zip(claims, accepted, strict=True) if yes]
+    assert any(claim.settled_at + 1 < len(alphas) for claim in early)
 
 
 def tampered(end, seed):
