@@ -64,8 +64,8 @@ Definition alone Z i C := let copy j := same (token Z j) (token Z i) in
 Definition averaged sets Z := mkseq (fun i => average Z (nth [::] sets i)) n.
 
 (* Do the attention sets stay? Then where all tokens go. Between two of the clouds N^m Z, how far
-   is token v behind those that i follows? In the set not at all; outside of it at least 0, or a
-   little less if the gaps to Z itself are at least h. *)
+   is token v behind those that i follows? In the set not at all; outside of it at least h if one
+   of them is Z itself, and at least 0, or a little less, if not. *)
 Definition gap Z (W : seq (seq (seq N))) i v m l :=
   let lead m l := product (look (token (nth Z W m) i)) (vector (fun c =>
     add (coordinate (token (nth Z W l.+1) i) c) (opp (coordinate (token (nth Z W l) v) c)))) in
@@ -75,17 +75,19 @@ Definition fading := inv (add (add (one N) (one N))
 Definition power q m := iter m (mul q) (one N).
 Definition behind (gap : nat -> nat -> N) K :=
   let h := foldr (fun l h => if le (gap 0 l) h then gap 0 l else h) (gap 0 0) (iota 1 K) in
+  let first m := if m == 0 then h else zero N in
   let little m l := if (m < K) && (l < K) then
     mul (mul h (add (one N) (one N))) (mul (power fading m) (power fading l)) else zero N in
   le (zero N) h &&
-  all (fun m => all (fun l => le (zero N) (add (gap m l) (little m l))) (iota 1 K)) (iota 1 K).
+  all (fun m => all (fun l => le (add (first m) (first l)) (add (gap m l) (little m l)))
+    (iota 0 K.+1)) (iota 0 K.+1).
 Definition level (gap : nat -> nat -> N) K :=
   all (fun m => all (fun l => le (gap m l) (zero N) && le (zero N) (gap m l)) (iota 0 K.+1))
     (iota 0 K.+1).
 Definition goals_at Z sets :=
   let W := traject (averaged sets) Z n.+2 in
   let rest m := all (fun i => same (token (nth Z W m.+1) i) (token (nth Z W m) i)) (iota 0 n) in
-  let K := find rest (iota 0 n.+1) in
+  let K := (find rest (iota 1 n)).+1 in
   if (K <= n) && all (fun i => all (fun v =>
       (if v \in nth [::] sets i then level else behind) (gap Z W i v) K) (iota 0 n)) (iota 0 n)
   then Some (nth Z W K) else None.
@@ -112,7 +114,8 @@ Definition check Z (c : certificate N) : bool :=
   let path := path_from Z 0 (settled_at c) in
   let: (Y, sets) := last (Z, [::]) path in
   if goals Y (settled_at c) (within c) sets is Some G then
-    [&& all (fun a => ~~ le a (zero N)) alphas, 0 < size alphas,
+    [&& 0 < size alphas, ~~ le fading (zero N),
+      all (fun a => ~~ le a (zero N) && le (mul fading (add (add (one N) (one N)) a)) (one N)) alphas,
       all (fun i => nth None (born c) i == first_lead path Z i) (iota 0 n),
       all (fun i => nth None (follows c) i == leader_at Y (born c) (token G i)) (iota 0 n) &
       all (fun i => near (error c) (token (tokens c) i) (token G i)) (iota 0 n)]

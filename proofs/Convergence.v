@@ -4,12 +4,8 @@
    Where the book passes to subsequences, an ultrafilter U on the layers does it once and for all:
    along it every bounded sequence has a limit, and every choice among finitely many is made. These
    proofs are over the real numbers, and use the classical axioms of the library of analysis. *)
-From mathcomp Require Import all_ssreflect all_algebra.
-From mathcomp Require Import boolp classical_sets reals topology normedtype.
 From Hardmax Require Import Model Geometry Layers Settlement Leaders.
-Set Implicit Arguments.
-Unset Strict Implicit.
-Unset Printing Implicit Defensive.
+From mathcomp Require Import boolp classical_sets reals signed topology normedtype.
 Import Order.Theory GRing.Theory Num.Theory numFieldNormedType.Exports.
 Local Open Scope ring_scope.
 Local Open Scope classical_set_scope.
@@ -29,21 +25,11 @@ Qed.
 
 Lemma bounded_limit f b : (forall k, `|f k| <= b) -> exists l, f k @[k --> U] --> (l : R).
 Proof.
-move=> fb; pose E := [set x | U [set k | x <= f k]].
-have Eb : ubound E b by move=> x /filter_ex [k /le_trans]; apply; case/ler_normlP: (fb k).
-have Ene : E !=set0.
-  by exists (- b); apply: filterE => k /=; rewrite ler_oppl; case/ler_normlP: (fb k);
-    rewrite ler_oppl.
-have supE : has_sup E by split=> //; exists b.
-exists (sup E); apply/cvgrPdist_lt => e e0.
-have [x Ex xe] := sup_adherent e0 supE.
-have above : ~ E (sup E + e / 2%:R).
-  by move/(sup_upper_bound supE); rewrite ger_addl leNgt divr_gt0 ?ltr0n.
-have [/above//|less] := in_ultra_setVsetC [set k | sup E + e / 2%:R <= f k] UU.
-apply: filterS2 Ex less => k /= xk /negP; rewrite -ltNge => kl.
-rewrite distrC ltr_distl (lt_le_trans xe xk) /= (lt_le_trans kl) // ler_add2l
-  ler_pdivr_mulr ?ltr0n //.
-by rewrite ler_pmulr // ler1n.
+move=> fb; have in_b : (f @ U) `[- b, b]%classic.
+  by apply: (@filterE _ U) => k; rewrite /= in_itv /= -ler_norml.
+have [l [_ near]] := @segment_compact R (- b) b (f @ U) _ in_b; exists l.
+apply/cvgrPdist_lt => e e0; have [//|far] := in_ultra_setVsetC [set k | `|l - f k| < e] UU.
+by have [x []] := near [set x | ~ `|l - x| < e] _ far (nbhsx_ballx l (PosNum e0)).
 Qed.
 
 Lemma cvg_sum I (s : seq I) (P : pred I) (f : I -> nat -> R) (l : I -> R) :
@@ -65,6 +51,28 @@ Lemma cvg_score d (A : 'M[R]_d) (x y : nat -> 'rV[R]_d) (u v : 'rV[R]_d) :
 Proof.
 move=> xu yv; apply: cvg_sum => c; apply: cvgM => //.
 under eq_fun do rewrite mxE; rewrite mxE; apply: cvg_sum => c'; exact: cvgMl.
+Qed.
+
+Lemma cvg_sub d (x y : nat -> 'rV[R]_d) (u v : 'rV[R]_d) :
+  (forall c, x k 0 c @[k --> U] --> u 0 c) -> (forall c, y k 0 c @[k --> U] --> v 0 c) ->
+  forall c, (x k - y k) 0 c @[k --> U] --> (u - v) 0 c.
+Proof. by move=> xu yv c; rewrite !mxE; under eq_fun do rewrite !mxE; apply: cvgB. Qed.
+
+Lemma cvg_mean n d (C : {set 'I_n}) (y : nat -> 'I_n -> 'rV[R]_d) (ys : 'I_n -> 'rV[R]_d) :
+  (forall j c, y k j 0 c @[k --> U] --> ys j 0 c) ->
+  forall c, mean C (y k) 0 c @[k --> U] --> mean C ys 0 c.
+Proof.
+move=> yys c; rewrite meanE mxE summxE; under eq_fun do rewrite meanE mxE summxE.
+by apply: cvgMr; apply: cvg_sum => j.
+Qed.
+
+(* What becomes short goes to 0. *)
+Lemma vanishing d (A : 'M[R]_d) (x : nat -> 'rV[R]_d) (u : 'rV[R]_d) : spd A ->
+  (forall c, x k 0 c @[k --> U] --> u 0 c) ->
+  (forall e, 0 < e -> U [set k | score A (x k) (x k) <= e]) -> u = 0.
+Proof.
+move=> spdA xu small; apply/eqP; rewrite -(score_eq0 spdA) eq_le score_ge0 // andbT.
+apply/ler_addgt0Pr => e e0; rewrite add0r; exact: cvgr_to_le (cvg_score xu xu) (small e e0).
 Qed.
 
 (* A limit of points of hulls is in the hull of the limits. *)
@@ -160,8 +168,6 @@ rewrite -ler_subr_addl => /le_lt_trans; apply; rewrite ltr_subl_addl -ltr_subl_a
 exact: lt_le_trans near_sup mono.
 Qed.
 
-Lemma sub_entry x s c : (x - s) 0 c = x 0 c - s 0 c. Proof. by rewrite !mxE. Qed.
-
 Section LimitPoint.
 Variables (U : set (set nat)) (UU : UltraFilter U) (late : \oo `<=` U) (zs : 'I_n -> 'rV[R]_d).
 Hypothesis lim : forall i c, z k i 0 c @[k --> U] --> zs i 0 c.
@@ -183,48 +189,25 @@ Qed.
 (* Steps vanish, so a token ends at the mean of those that it follows. *)
 Lemma limit_is_mean i C : U [set k | attends A (z k) i = C] -> mean C zs = zs i.
 Proof.
-move=> UC; have [j0 j0C] : exists j, j \in C.
-  by have /filter_ex [k <-] := UC; exact: attends_nonempty.
-have lim_mean c : mean C (z k) 0 c @[k --> U] --> mean C zs 0 c.
-  rewrite meanE mxE summxE; under eq_fun do rewrite meanE mxE summxE.
-  by apply: cvgMr; apply: cvg_sum => j.
-pose D := mean C zs - zs i; apply/eqP; rewrite -subr_eq0 -/D -(score_eq0 spdA).
-have limD c : (mean C (z k) - z k i) 0 c @[k --> U] --> D 0 c.
-  by rewrite /D !mxE; under eq_fun do rewrite !mxE; apply: cvgB.
-have limDD := cvg_score UU (A := A) limD limD; pose g := 1 - (1 + a)^-1.
-have g0 : 0 < g by exact: pull_gt0.
-rewrite eq_le score_ge0 // andbT leNgt; apply/negP => DD0.
-have half0 : 0 < score A D D / 2%:R by rewrite divr_gt0 ?ltr0n.
-have [N small] := steps_vanish i (mulr_gt0 (exprn_gt0 2 g0) half0).
-suff : score A D D <= score A D D / 2%:R 
-  by rewrite leNgt ltr_pdivr_mulr ?ltr0n // ltr_pmulr // ltr1n.
-apply: (cvgr_to_le limDD); have lateN : U [set k | (N <= k)%N] by apply: late; exists N.
-apply: filterS2 lateN UC => k /= Nk kC; rewrite -(ler_pmul2l (exprn_gt0 2 g0));
-  apply: le_trans (ltW (small k Nk)).
-rewrite step_move // kC scoreZl scoreZr mulrA -expr2 ler_wpmul2r ?score_ge0 // ler_expn2r
-  ?nnegrE ?(ltW g0) //.
-  by rewrite pull_ge0.
-by rewrite ler_sub // lef_pinv ?posrE ?addr_gt0 ?ltr01 ?ler_add2l.
+move=> UC; apply/eqP; rewrite -subr_eq0; apply/eqP.
+apply: (vanishing UU spdA (cvg_sub UU (cvg_mean UU (C := C) (@lim)) (@lim i))) => e e0.
+pose g := 1 - (1 + a)^-1; have g0 : 0 < g ^+ 2 by rewrite exprn_gt0 ?pull_gt0.
+have [N small] := steps_vanish i (mulr_gt0 g0 e0).
+have lateN : U [set k | (N <= k)%N] by apply: late; exists N.
+apply: filterS2 lateN UC => k /= Nk kC; rewrite -(ler_pmul2l g0).
+apply: le_trans (ltW (small k Nk)); rewrite step_move // kC scoreZl scoreZr mulrA -expr2.
+by rewrite ler_wpmul2r ?score_ge0 // ler_expn2r ?nnegrE ?pull_ge0 ?pull_le.
 Qed.
 
 (* Limits are in S(K). *)
 Lemma limit_in_S i : S (zs i).
 Proof.
 have [C UC] := finite_choice UU (fun k => attends A (z k) i).
-have [j0 j0C] : exists j, j \in C by have [k /= <-] := filter_ex UC; exact: attends_nonempty.
-have mi := limit_is_mean UC.
 have top l : score A (zs i) (zs l) <= score A (zs i) (zs i).
-  have best j : j \in C -> score A (zs i) (zs l) <= score A (zs i) (zs j).
-    move=> jC; have ge0 : 0 <= score A (zs i) (zs j - zs l).
-      have lim_jl c : (z k j - z k l) 0 c @[k --> U] --> (zs j - zs l) 0 c.
-        by rewrite !mxE; under eq_fun do rewrite !mxE; apply: cvgB.
-      have lim_s : score A (z k i) (z k j - z k l) @[k --> U] --> score A (zs i) (zs j - zs l)
-        by exact: cvg_score.
-      apply: (cvgr_to_ge lim_s); apply: filterS UC => k /= kC.
-      by rewrite scoreBr subr_ge0; move: jC; rewrite -kC => /attendsP.
-    by move: ge0; rewrite scoreBr subr_ge0.
-  rewrite -{3}mi score_meanr -ler_pdivr_mull ?invr_gt0 ?lt_def ?(card_neq0 _ j0C) ?ler0n // invrK.
-  by rewrite mulrC mulr_natr -sumr_const; exact: ler_sum.
+  rewrite -subr_ge0 -scoreBr -{2}(limit_is_mean UC).
+  have lim_l := cvg_score UU (@lim i) (cvg_sub UU (cvg_mean UU (C := C) (@lim)) (@lim l)).
+  apply: (cvgr_to_ge (lim_l A)); apply: filterS UC => k <-.
+  by rewrite scoreBr subr_ge0 score_attends.
 have Kzs : K (zs i) by apply/hull_of_limits; exact: hull_token.
 split=> // [|x /hull_of_limits hx]; last exact: hull_score_le hx.
 rewrite -(score_gt0 spdA); apply: lt_le_trans (_ : 0 < score A (Z i) (Z i)) _;
@@ -238,17 +221,11 @@ Lemma next_layer i c : z k.+1 i 0 c @[k --> U] --> zs i 0 c.
 Proof.
 have /choice [f ff] : forall c, exists y : R, z k.+1 i 0 c @[k --> U] --> y.
   by move=> e; apply: bounded_limit => k; exact: coordinate_bounded.
-have [w wf] : exists w : 'rV[R]_d, forall e, w 0 e = f e by exists (\row_e f e) => e; rewrite mxE.
-suff <- : w = zs i by rewrite wf; exact: ff.
-have limD e : (z k.+1 i - z k i) 0 e @[k --> U] --> (w - zs i) 0 e.
-  rewrite sub_entry wf; under eq_fun do rewrite sub_entry; apply: cvgB => //; exact: ff.
-have limDD := cvg_score UU (A := A) limD limD.
-apply/eqP; rewrite -subr_eq0 -(score_eq0 spdA) eq_le score_ge0 // andbT leNgt; apply/negP => DD0.
-have half0 : 0 < score A (w - zs i) (w - zs i) / 2%:R by rewrite divr_gt0 ?ltr0n.
-have [N small] := steps_vanish i half0.
-suff : score A (w - zs i) (w - zs i) <= score A (w - zs i) (w - zs i) / 2%:R.
-  by rewrite leNgt ltr_pdivr_mulr ?ltr0n // ltr_pmulr // ltr1n.
-by apply: (cvgr_to_le limDD); apply: late; exists N => // k /= Nk; exact: ltW (small k Nk).
+pose w : 'rV[R]_d := \row_e f e; have fw e : z k.+1 i 0 e @[k --> U] --> w 0 e.
+  by rewrite mxE; exact: ff.
+suff /eqP : w - zs i = 0 by rewrite subr_eq0 => /eqP <-; exact: fw.
+apply: (vanishing UU spdA (cvg_sub UU fw (@lim i))) => e e0; have [N small] := steps_vanish i e0.
+by apply: late; exists N => // k /= Nk; exact: ltW (small k Nk).
 Qed.
 
 End LimitPoint.
@@ -381,10 +358,7 @@ Theorem clustering (i0 : 'I_n) : injective Z -> exists zs : 'I_n -> 'rV[R]_d,
 Proof.
 move=> injZ; have [zs [conv KE]] := tokens_converge; exists zs.
 have cvg i := (conv i).1.
-have stands k i : attends A (z k) i = [set i]%SET -> zs i = z k i.
-  move=> ii; apply/rowP => c; apply/eqP; rewrite -subr_eq0 -normr_le0 leNgt; apply/negP => e0.
-  have [M near_] := cvg i _ e0; have := near_ (k + M)%N (leq_addl _ _) c.
-  by have [-> _] := leaders_frozen alpha0 ii M; rewrite distrC ltxx.
+have stands k i := leader_limit a0 alpha_a cvg (k := k) (i := i).
 split=> //; first exact: leader_at_layer_0.
 - move=> k i ii; split; [exact: leader_at_vertex | exact: stands |].
   move=> j [l jj] eq; apply: (run_injective spdA alpha0 (k := (k + l)%N) injZ).

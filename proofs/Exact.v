@@ -1,11 +1,7 @@
 (* Chapter 5: exact classification. For any N labelled sequences, as sets, there is a hardmax
    transformer of at most 2N - 1 blocks and 16Nd + 9N parameters that gives each its label. *)
-From mathcomp Require Import all_ssreflect all_algebra ring zify.
+From mathcomp Require Import zify.
 From Hardmax Require Import Model Geometry.
-Set Implicit Arguments.
-Unset Strict Implicit.
-Unset Printing Implicit Defensive.
-Import Order.Theory GRing.Theory Num.Theory.
 Local Open Scope ring_scope.
 
 (* The definitions of chapter 5 *)

@@ -6,12 +6,7 @@
    in t throws of a coin. If N^K Z = N^(K+1) Z, the tokens go there, because the other weights fade.
    And the sets stay if all gaps of scores between these clouds, two by two, have the right sign;
    or nearly so, because the products of two weights fade faster than the weight of Z itself. *)
-From mathcomp Require Import all_ssreflect all_algebra ring.
 From Hardmax Require Import Model Geometry Layers Settlement.
-Set Implicit Arguments.
-Unset Strict Implicit.
-Unset Printing Implicit Defensive.
-Import Order.Theory GRing.Theory Num.Theory.
 Local Open Scope ring_scope.
 
 Section Mix.
@@ -205,29 +200,37 @@ have Q u : score A u (mix r t G) = mix r t (fun m => score A u (G m) : R^o).
 by split; [rewrite L | rewrite Q]; apply: eq_mix => m; [rewrite Q | rewrite L].
 Qed.
 
+(* While the sets stay, every layer is known in closed form. *)
+Lemma closed_form Z t : (forall l i, (l < t)%N -> attends A (run A alpha Z l) i = attends A Z i) ->
+  forall i, run A alpha Z t i = mix r t (fun m => cloud Z m i).
+Proof.
+elim: t => // t IH same i; rewrite /= stepE // same // IH => [|l j lt]; last exact: same (ltnW lt).
+congr (_ + _ *: _); rewrite -[RHS]mean_mix; apply: eq_mean => j _.
+by apply: IH => l ? lt; exact: same (ltnW lt).
+Qed.
+
 (* lem-forever, one way: by this criterion the sets stay for ever, also where alpha changes, and every
    layer is known in closed form. *)
 Theorem sets_last Z : lasting q Z -> forall t i,
   attends A (run A alpha Z t) i = attends A Z i /\
   run A alpha Z t i = mix r t (fun m => cloud Z m i).
 Proof.
-move=> last; elim=> [|t IH] i; first by [].
-have next j : run A alpha Z t.+1 j = mix r t.+1 (fun m => cloud Z m j).
-  rewrite /= stepE // (IH j).1 (IH j).2; congr (_ + _ *: _).
-  by rewrite -[RHS]mean_mix; apply: eq_mean => l _; exact: (IH l).2.
-split=> //; set z := run A alpha Z t.+1; set C := attends A Z i.
+move=> last; suff same t i : attends A (run A alpha Z t) i = attends A Z i.
+  by move=> t i; split; [exact: same | apply: closed_form => l j _; exact: same].
+elim/ltn_ind: t i => t IH i; have next := closed_form (fun l j lt => IH l lt j).
+set z := run A alpha Z t; set C := attends A Z i.
 pose M := mean C z.
-have ME : M = mix r t.+1 (fun m => cloud Z m.+1 i).
+have ME : M = mix r t (fun m => cloud Z m.+1 i).
   by rewrite -[RHS]mean_mix; apply: eq_mean => l _; exact: next.
 have gapE x : score A (z i) (M - z x) * 2%:R =
-  mix r t.+1 (fun m => mix r t.+1 (fun l => lead Z i x m l + lead Z i x l m : R^o))
+  mix r t (fun m => mix r t (fun l => lead Z i x m l + lead Z i x l m : R^o))
     :> R^o.
-  have -> : M - z x = mix r t.+1 (fun m => cloud Z m.+1 i - cloud Z m x).
+  have -> : M - z x = mix r t (fun m => cloud Z m.+1 i - cloud Z m x).
     rewrite ME /z next -scaleN1r -mixZ -mixD; apply: eq_mix => m; by rewrite scaleN1r.
-  have [E1 E2] := score_mix t.+1 (fun m => cloud Z m i) (fun m => cloud Z m.+1 i - cloud Z m x).
+  have [E1 E2] := score_mix t (fun m => cloud Z m i) (fun m => cloud Z m.+1 i - cloud Z m x).
   rewrite mulr_natr mulr2n /z next {1}E1 E2.
-  apply: etrans (esym (mixD r t.+1 _ _)) _; apply: eq_mix => m.
-  exact: (esym (mixD r t.+1 _ _)).
+  apply: etrans (esym (mixD r t _ _)) _; apply: eq_mix => m.
+  exact: (esym (mixD r t _ _)).
 have in_ x : x \in C -> score A (z i) (z x) = score A (z i) M.
   move=> xC; have := last i x; rewrite -/C xC => all0.
   have : score A (z i) (M - z x) * 2%:R = 0.
@@ -242,6 +245,16 @@ have [j0 j0C] := attends_nonempty A Z i.
 apply/setP => j; apply/attendsP/idP => [all|jC l].
   by apply: contraT => /out; rewrite ltNge -(in_ _ j0C) all.
 by rewrite (in_ j jC); case: (boolP (l \in C)) => [/in_ ->|/out/ltW].
+Qed.
+
+(* ... for a settled token, of which N Z, N N Z, ... are one and the same g, this is the form that
+   lem-settlement has. *)
+Theorem closed_form_at_rest (F : nat -> 'rV[R]_d) g t : (forall m, F m.+1 = g) ->
+  mix r t F = g + \prod_(l < t) r l *: (F 0%N - g).
+Proof.
+move=> Fg; elim: t => [|t IH] /=; first by rewrite big_ord0 scale1r addrC subrK.
+rewrite IH (@eq_mix _ _ _ t _ _ Fg) mix_const big_ord_recr /= mulrC scalerDr scalerA.
+by rewrite addrAC -scalerDl [X in X *: g]addrC subrK scale1r.
 Qed.
 
 (* ... and if the clouds come to rest, the tokens go where the last of them is. *)

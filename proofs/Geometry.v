@@ -1,10 +1,5 @@
 (* Chapter 1: who is followed; what normalisation does; every A is the identity in disguise. *)
-From mathcomp Require Import all_ssreflect all_algebra ring.
 From Hardmax Require Import Model.
-Set Implicit Arguments.
-Unset Strict Implicit.
-Unset Printing Implicit Defensive.
-Import Order.Theory GRing.Theory Num.Theory.
 Local Open Scope ring_scope.
 
 (* The inner product <A x, y> *)
@@ -124,12 +119,20 @@ Proof. by apply: (mean_const (j0 := i)); [rewrite inE | move=> j /set1P ->]. Qed
 
 (* Hulls: tokens are in them, they are convex, and a hull of points of a hull lies in it. *)
 
-Lemma hull_token Z i : hull Z (Z i).
+Lemma mean_weights C Z j0 (w := fun j => (j \in C)%:R / #|C|%:R : R) : j0 \in C ->
+  [/\ forall j, 0 <= w j, \sum_j w j = 1 & mean C Z = \sum_j w j *: Z j].
 Proof.
-exists (fun j => (j == i)%:R); split=> [j||]; first exact: ler0n.
-  by rewrite (bigD1 i) //= eqxx big1 ?addr0 // => j /negbTE ->.
-by rewrite (bigD1 i) //= eqxx scale1r big1 ?addr0 // => j /negbTE ->; rewrite scale0r.
+move=> j0C; split=> [j||]; first by rewrite divr_ge0 ?ler0n.
+  by rewrite -mulr_suml -natr_sum -[X in X%:R]big_mkcond sum1_card mulfV ?(card_neq0 j0C).
+rewrite meanE scaler_sumr big_mkcond; apply: eq_bigr => j _.
+by rewrite /w; case: ifP; rewrite ?mul1r ?mul0r ?scale0r.
 Qed.
+
+Lemma hull_mean C Z j0 : j0 \in C -> hull Z (mean C Z).
+Proof. by move=> j0C; eexists; exact: mean_weights j0C. Qed.
+
+Lemma hull_token Z i : hull Z (Z i).
+Proof. by rewrite -(mean1 Z i); exact: hull_mean (set11 i). Qed.
 
 Lemma hull_in_hull m (Y : 'I_m -> 'rV[R]_d) Z x : (forall i, hull Z (Y i)) -> hull Y x -> hull Z x.
 Proof.
@@ -142,16 +145,6 @@ exists (fun j => \sum_i w i * u i j); split=> [j||].
 under [RHS]eq_bigr do rewrite scaler_suml.
 rewrite exchange_big; apply: eq_bigr => i _.
 by case: (uP i) => _ _ ->; rewrite scaler_sumr; apply: eq_bigr => j _; rewrite scalerA.
-Qed.
-
-Lemma hull_mean C Z j0 : j0 \in C -> hull Z (mean C Z).
-Proof.
-move=> j0C; exists (fun j => (j \in C)%:R / #|C|%:R); split=> [j||].
-- by rewrite divr_ge0 ?ler0n.
-- rewrite -mulr_suml -natr_sum -[X in X%:R]big_mkcond /= sum1_card.
-  by rewrite mulfV ?(card_neq0 j0C).
-rewrite meanE scaler_sumr big_mkcond /=; apply: eq_bigr => j _.
-by case: ifP; rewrite ?mul1r ?mul0r ?scale0r.
 Qed.
 
 Lemma hull_convex Z x y (t : R) : 0 <= t <= 1 -> hull Z x -> hull Z y ->
@@ -168,6 +161,19 @@ Lemma hull_score_le A x Z y b : (forall j, score A x (Z j) <= b) -> hull Z y -> 
 Proof.
 move=> le [w [w0 w1 ->]]; rewrite score_sumr -[b]mul1r -w1 mulr_suml.
 by apply: ler_sum => j _; rewrite scoreZr ler_wpmul2l.
+Qed.
+
+(* A combination of numbers that are at most b is b only if all that have a weight are b. *)
+Lemma tight A x Z w b : (forall j, w j != 0 -> score A x (Z j) <= b) -> (forall j, 0 <= w j) ->
+  \sum_j w j = 1 -> score A x (\sum_j w j *: Z j) = b ->
+  forall j, w j != 0 -> score A x (Z j) = b.
+Proof.
+move=> le w0 w1 eq j wj; have ge0 l : true -> 0 <= w l * (b - score A x (Z l)).
+  by have [->|/le lb] := eqVneq (w l) 0; rewrite ?mul0r ?mulr_ge0 ?subr_ge0.
+have /(psumr_eq0P ge0)/(_ j isT)/eqP : \sum_l w l * (b - score A x (Z l)) = 0.
+  under eq_bigr do rewrite mulrBr; rewrite sumrB -mulr_suml w1 mul1r -{1}eq score_sumr -sumrB.
+  by apply: big1 => l _; rewrite scoreZr subrr.
+by rewrite mulf_eq0 (negbTE wj) subr_eq0 => /eqP.
 Qed.
 
 End Means.
@@ -190,19 +196,21 @@ by exists j; apply/attendsP => l; exact: jmax.
 Qed.
 
 (* All that are followed have the same score; so has their mean. *)
-Lemma attends_score Z i j l : j \in attends A Z i -> l \in attends A Z i ->
-  score A (Z i) (Z j) = score A (Z i) (Z l).
-Proof. by move=> /attendsP ij /attendsP il; apply/eqP; rewrite eq_le ij il. Qed.
-
-Lemma score_attends Z i l : score A (Z i) (Z l) <= score A (Z i) (mean (attends A Z i) Z).
-Proof.
-have [j ij] := attends_nonempty Z i.
-by rewrite (score_mean_eq ij (fun l il => attends_score il ij)); move/attendsP: ij.
-Qed.
-
 Lemma attends_mean Z i j : j \in attends A Z i ->
   score A (Z i) (Z j) = score A (Z i) (mean (attends A Z i) Z).
-Proof. by move=> ij; rewrite (score_mean_eq ij (fun l il => attends_score il ij)). Qed.
+Proof.
+move=> ij; apply/esym; apply: (score_mean_eq ij) => l /attendsP il.
+by apply/eqP; rewrite eq_le il (attendsP _ _ _ ij).
+Qed.
+
+Lemma score_attends Z i l : score A (Z i) (Z l) <= score A (Z i) (mean (attends A Z i) Z).
+Proof. by have [j ij] := attends_nonempty Z i; rewrite -(attends_mean ij); move/attendsP: ij. Qed.
+
+Lemma attends_alone Z i : (forall j, j \in attends A Z i -> j = i) -> attends A Z i = [set i].
+Proof.
+move=> only; have [l il] := attends_nonempty Z i; apply/setP => j.
+by apply/idP/set1P => [/only|->] //; rewrite -{1}(only l il).
+Qed.
 
 (* Who is not followed scores less. *)
 Lemma not_attends Z i l : l \notin attends A Z i ->
@@ -258,11 +266,7 @@ Proof.
 move=> injZ.
 have [i _ imax] := Order.TotalTheory.arg_maxP (P := xpredT) (fun l => score A (Z l) (Z l))
   (i0 := i0) isT.
-exists i, 0%N; have only j : j \in attends A Z i -> j = i
-  by move/(longest_leads (fun l => imax l isT))/injZ.
-apply/eqP; rewrite eqEsubset; apply/andP; split; apply/subsetP => j; first by move/only;
-  rewrite inE => ->.
-by rewrite inE => /eqP ->; have [l il] := attends_nonempty Z i; rewrite -{1}(only l il).
+by exists i, 0%N; apply: attends_alone => j /(longest_leads (fun l => imax l isT))/injZ.
 Qed.
 
 (* ... and where tokens may be equal, the first of the longest leads. *)

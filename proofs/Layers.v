@@ -1,10 +1,5 @@
 (* Chapter 2, three facts about one layer; and chapter 1, one layer is a step of an optimiser. *)
-From mathcomp Require Import all_ssreflect all_algebra ring.
 From Hardmax Require Import Model Geometry.
-Set Implicit Arguments.
-Unset Strict Implicit.
-Unset Printing Implicit Defensive.
-Import Order.Theory GRing.Theory Num.Theory.
 Local Open Scope ring_scope.
 
 Section Rate.
@@ -18,6 +13,11 @@ Proof. by rewrite invf_lt1 ?addr_gt0 ?ltr01 // ltr_addl. Qed.
 Lemma rate_ge0 : 0 <= (1 + a)^-1. Proof. exact: ltW rate_gt0. Qed.
 Lemma pull_gt0 : 0 < 1 - (1 + a)^-1. Proof. by rewrite subr_gt0 rate_lt1. Qed.
 Lemma pull_ge0 : 0 <= 1 - (1 + a)^-1. Proof. exact: ltW pull_gt0. Qed.
+Lemma pull_le (b : R) : a <= b -> 1 - (1 + a)^-1 <= 1 - (1 + b)^-1.
+Proof.
+move=> ab; have b0 := lt_le_trans a0 ab.
+by rewrite ler_add2l ler_opp2 lef_pinv ?posrE ?addr_gt0 ?ltr01 // ler_add2l.
+Qed.
 
 Lemma splitE (q b : R) : q * b + (1 - q) * b = b.
 Proof. by rewrite -mulrDl addrC subrK mul1r. Qed.

@@ -1,11 +1,6 @@
 (* Chapter 3: leaders stand at the vertices of the limit polytope, one at each. And chapter 2, S(K):
    there are finitely many possible limits, each the projection of the origin onto a face. *)
-From mathcomp Require Import all_ssreflect all_algebra ring.
 From Hardmax Require Import Model Geometry Layers Settlement.
-Set Implicit Arguments.
-Unset Strict Implicit.
-Unset Printing Implicit Defensive.
-Import Order.Theory GRing.Theory Num.Theory.
 Local Open Scope ring_scope.
 
 (* A leader is at a vertex, different leaders at different ones *)
@@ -28,16 +23,10 @@ Proof.
 move=> ii hx; have le j : score A (Y i) (Y j) <= score A (Y i) (Y i).
   by case: (eqVneq j i) => [->//|/(only_itself ii)/ltW].
 split; first exact: hull_score_le hx.
-apply/eqP/eqP => [|->//]; case: hx => w [w0 w1 ->].
-rewrite score_sumr -[in RHS](mul1r (score A (Y i) (Y i))) -w1 mulr_suml => eq.
-have zero j : j != i -> w j = 0.
-  move=> ji; have /eqP := eq; rewrite -subr_eq0 -oppr_eq0 opprB -sumrB psumr_eq0 =>
-    [/allP /(_ j)|j' _].
-    rewrite mem_index_enum scoreZr -mulrBr mulf_eq0 => /(_ isT) /orP [/eqP//|].
-    by rewrite subr_eq0 gt_eqF // only_itself.
-  by rewrite scoreZr subr_ge0 ler_wpmul2l.
-rewrite (bigD1 i) //= big1 ?addr0 => [|j /zero ->]; last exact: scale0r.
-by move: w1; rewrite (bigD1 i) //= big1 ?addr0 => [->|j /zero//]; rewrite scale1r.
+apply/eqP/eqP => [|->//]; case: hx => w [w0 w1 ->] eq.
+rewrite -[RHS]scale1r -w1 scaler_suml; apply: eq_bigr => j _.
+have [->//|ji] := eqVneq j i; have [->|wj] := eqVneq (w j) 0; first by rewrite !scale0r.
+by have := only_itself ii ji; rewrite (tight (fun j _ => le j) w0 w1 eq wj) ltxx.
 Qed.
 
 (* thm-leaders-vertices, first part: from its birth on, a leader stands at a vertex of K. *)
@@ -85,28 +74,22 @@ Implicit Types (i j : 'I_n) (C : {set 'I_n}) (x y v : 'rV[R]_d) (Y W : 'I_n -> '
 Lemma vertex_of_hull Y v w j0 : vertex (hull Y) v ->
   (forall j, 0 <= w j) -> \sum_j w j = 1 -> v = \sum_j w j *: Y j -> 0 < w j0 -> Y j0 = v.
 Proof.
-move=> [_ extreme] w0 w1 vw t0; have split1 := w1; rewrite (bigD1 j0) //= in split1.
-have rest0 : 0 <= \sum_(j | j != j0) w j by apply: sumr_ge0.
-move: vw; rewrite (bigD1 j0) //= => vw.
-have rest : 1 - w j0 = \sum_(j | j != j0) w j by apply/eqP; rewrite subr_eq addrC split1.
-case: (eqVneq (\sum_(j | j != j0) w j) 0) => [all0|neq0].
-  rewrite vw big1 ?addr0 => [|j jj0]; first by move: split1; rewrite all0 addr0 => ->;
-    rewrite scale1r.
-  by have /(_ _ jj0) -> := psumr_eq0P (fun j _ => w0 j) all0; rewrite scale0r.
-set q := \sum_(j | j != j0) w j in rest0 rest neq0.
-have q0 : 0 < q by rewrite lt_def neq0.
-have [u uE] : exists u, forall j, u j = if j == j0 then 0 else w j / q.
-  by exists (fun j => if j == j0 then 0 else w j / q).
-have u0 : u j0 = 0 by rewrite uE eqxx.
-apply: (extreme _ (\sum_j u j *: Y j) (w j0)); rewrite ?t0 /=.
-- exact: hull_token.
-- exists u; split=> // [j|]; first by rewrite uE; case: ifP => // _; rewrite divr_ge0 // ltW.
-  rewrite (bigD1 j0) //= u0 add0r (eq_bigr (fun j => w j / q)) => [|j /negbTE jj0];
-    last by rewrite uE jj0.
-  by rewrite -mulr_suml mulfV.
-- by rewrite -subr_gt0 rest.
-rewrite {1}vw rest; congr (_ + _); rewrite [in RHS](bigD1 j0) //= u0 scale0r add0r scaler_sumr.
-by apply: eq_bigr => j /negbTE jj0; rewrite uE jj0 scalerA mulrC divfK.
+move=> [_ extreme] w0 w1 vw wj0.
+(* It is between Y j0, with half of its weight, and the rest. *)
+pose e j : R := (j \in [set j0])%:R / #|[set j0]|%:R; pose t := w j0 / 2%:R.
+have [e0 e1 eY] := mean_weights Y (set11 j0); rewrite mean1 -/e in eY.
+pose u j := (w j - t * e j) / (1 - t).
+have t0 : 0 < t by rewrite divr_gt0 ?ltr0n.
+have tw : t < w j0 by rewrite [w j0]splitr ltr_addl.
+have t1 : t < 1 by rewrite (lt_le_trans tw) // -w1 (bigD1 j0) //= ler_addl sumr_ge0.
+have r0 : 0 < 1 - t by rewrite subr_gt0.
+apply: (extreme _ (\sum_j u j *: Y j) t); rewrite ?t0 //; first exact: hull_token.
+  exists u; split=> // [j|]; last by rewrite -mulr_suml sumrB -mulr_sumr e1 w1 mulr1 mulfV ?gt_eqF.
+  rewrite divr_ge0 ?(ltW r0) // subr_ge0 /e inE cards1 divr1.
+  by have [->|_] := eqVneq j j0; rewrite ?mulr1 ?mulr0 ?(ltW tw).
+rewrite scaler_sumr (eq_bigr (fun j => w j *: Y j - t *: (e j *: Y j))) => [|j _].
+  by rewrite sumrB -vw -scaler_sumr -eY addrC subrK.
+by rewrite !scalerA mulrC divfK ?gt_eqF // scalerBl.
 Qed.
 
 Lemma vertex_is_token Y v : vertex (hull Y) v -> exists j, Y j = v.
@@ -151,70 +134,64 @@ move=> e0; apply: (eventually_all (P := fun i k => forall c, `|z k i 0 c - zs i 
 by move=> i; exact: cvg.
 Qed.
 
+(* A token that follows the same set again and again ends at its mean: otherwise it would move. *)
+Lemma ends_at_mean i C : exists N, forall k, (N <= k)%N -> attends A (z k) i = C -> mean C zs = zs i.
+Proof.
+have [eq|ne] := eqVneq (mean C zs) (zs i); first by exists 0%N.
+have /existsP [c off] : [exists c, mean C zs 0 c != zs i 0 c].
+  by rewrite -negb_forall; apply: contra ne => /forallP eq; apply/eqP/rowP => c; exact/eqP/eq.
+pose D := `|mean C zs 0 c - zs i 0 c|; have D0 : 0 < D by rewrite normr_gt0 subr_eq0.
+pose g := 1 - (1 + a)^-1; pose e := g * D / 2%:R.
+have e0 : 0 < e by rewrite divr_gt0 ?mulr_gt0 ?ltr0n ?pull_gt0.
+have [N near] := all_near e0; exists N => k Nk iC; exfalso.
+have [j0 j0C] := attends_nonempty A (z k) i; rewrite iC in j0C.
+pose q := 1 - (1 + alpha k)^-1; have q0 : 0 < q := pull_gt0 (alpha0 k).
+have old := ltW (near k Nk i c); have new := near k.+1 (leqW Nk) i c.
+have Ck := near_mean j0C (fun j => near k Nk j c).
+have : q * D < q * e + (e + (1 - q) * e).
+  have -> : q * D = `|q * (mean C zs 0 c - mean C (z k) 0 c) +
+      ((z k.+1 i 0 c - zs i 0 c) - (1 - q) * (z k i 0 c - zs i 0 c))|.
+    rewrite /D -{1}(gtr0_norm q0) -normrM; congr `|_|.
+    have := stepE A (z k) i (alpha0 k); rewrite iC => /rowP /(_ c); rewrite !mxE => ->.
+    by rewrite /q; move: (_^-1) (z k i 0 c) (mean C (z k) 0 c) (mean C zs 0 c) => r x m m0; ring.
+  apply: le_lt_trans (ler_norm_add _ _) _; rewrite normrM (gtr0_norm q0) distrC.
+  rewrite ler_lt_add ?ler_pmul2l //; apply: le_lt_trans (ler_norm_sub _ _) _.
+  have qr : 1 - q = (1 + alpha k)^-1 by rewrite /q subKr.
+  by rewrite ltr_le_add // normrM qr ger0_norm ?rate_ge0 // ler_wpmul2l ?rate_ge0.
+have -> : q * e + (e + (1 - q) * e) = g * D by rewrite /e; move: (q) (g) (D) => x y z; field.
+by rewrite ltr_pmul2r // ltNge pull_le.
+Qed.
+
+(* A leader has come where it goes. *)
+Lemma leader_limit k i : attends A (z k) i = [set i] -> zs i = z k i.
+Proof.
+move=> ii; apply/rowP => c; apply/eqP; rewrite -subr_eq0 -normr_le0 leNgt; apply/negP => e0.
+have [N near] := cvg i e0; have := near (k + N)%N (leq_addl _ _) c.
+by have [-> _] := leaders_frozen alpha0 ii N; rewrite distrC ltxx.
+Qed.
+
 (* thm-leaders-vertices, second part: at every vertex stands a leader. *)
 Theorem every_vertex_is_taken v : vertex (hull zs) v ->
   exists i k, [/\ attends A (z k) i = [set i], z k i = v & zs i = v].
 Proof.
 move=> vert; pose G := [set i | zs i == v].
-(* Late tokens of G follow only tokens of G: the mean of any others is not near v, and a token near
-   v would move. *)
-have [N stay] : exists N, forall k, (N <= k)%N -> forall JC : 'I_n * {set 'I_n},
-    JC.1 \in G -> attends A (z k) JC.1 = JC.2 -> JC.2 \subset G.
-  apply: eventually_all => -[J C] /=; case: (boolP (C \subset G)) => [_|CG]; first by exists 0%N.
-  case: (boolP (J \in G)) => [|_]; last by exists 0%N.
-  rewrite inE => /eqP Jv; have [j0 j0C j0G] := subsetPn CG.
-  have off : mean C zs != v.
-    apply: contra j0G => /eqP mv; rewrite inE; apply/eqP.
-    apply: (vertex_of_hull (w := fun j => (j \in C)%:R / #|C|%:R) vert).
-    - by move=> j; rewrite divr_ge0 ?ler0n.
-    - rewrite -mulr_suml -natr_sum -[X in X%:R]big_mkcond /= sum1_card mulfV ?(card_neq0 _ j0C) //.
-    - rewrite -mv meanE scaler_sumr big_mkcond /=; apply: eq_bigr => j _.
-      by case: ifP; rewrite ?mul1r ?mul0r ?scale0r.
-    by rewrite j0C mul1r invr_gt0 lt_def ?(card_neq0 _ j0C) ler0n.
-  have /existsP [c off_c] : [exists c, mean C zs 0 c != v 0 c].
-    rewrite -negb_forall; apply: contra off => /forallP eq; apply/eqP/rowP => c; exact/eqP/eq.
-  pose g := 1 - (1 + a)^-1; have g0 : 0 < g by exact: pull_gt0.
-  have D0 : 0 < `|mean C zs 0 c - v 0 c| by rewrite normr_gt0 subr_eq0.
-  set D := `|_| in D0; pose e := D * g / 4%:R.
-  have e0 : 0 < e by rewrite divr_gt0 ?mulr_gt0 ?ltr0n.
-  have [M near_] := all_near e0; exists M => k Mk _ JC; exfalso.
-  have {}near_ l : (M <= l)%N -> forall i, `|z l i 0 c - zs i 0 c| < e by move=> Ml i; exact: near_.
-  have move_ : `|mean C (z k) 0 c - z k J 0 c| * g < e + e.
-    have gk : g <= 1 - (1 + alpha k)^-1.
-      by rewrite ler_sub // lef_pinv ?posrE ?addr_gt0 ?ltr01 ?ler_add2l //.
-    apply: (@le_lt_trans _ _ `|z k.+1 J 0 c - z k J 0 c|).
-      have -> : z k.+1 J 0 c - z k J 0 c = (1 - (1 + alpha k)^-1) * (mean C (z k) 0 c - z k J 0 c).
-        by have := step_move A (alpha0 k) (z k) J; rewrite JC => /rowP /(_ c); rewrite !mxE.
-      by rewrite normrM mulrC ler_wpmul2r // ger0_norm // (le_trans (ltW g0)).
-    have := ltr_add (near_ k.+1 (leqW Mk) J) (near_ k Mk J); apply: le_lt_trans.
-    by rewrite [X in _ <= _ + X]distrC; apply: le_trans (ler_norm_add _ _); rewrite addrA subrK.
-  have far : D <= `|mean C (z k) 0 c - z k J 0 c| + (e + e).
-    have mn := near_mean j0C (near_ k Mk); have zn := ltW (near_ k Mk J); rewrite /D -Jv.
-    apply: le_trans (ler_dist_add (mean C (z k) 0 c) _ _) _;
-      rewrite [`|mean C zs 0 c - _|]distrC addrC addrA.
-    by rewrite ler_add // (le_trans (ler_dist_add (z k J 0 c) _ _)) // ler_add2l.
-  have : D * g < D * g; last by rewrite ltxx.
-  apply: le_lt_trans (ler_wpmul2r (ltW g0) far) _; rewrite mulrDl.
-  have -> : D * g = (e + e) + (e + e) by rewrite /e; field.
-  rewrite ltr_le_add // ler_pimulr ?addr_ge0 ?(ltW e0) // ltW //.
-  by rewrite ltr_subl_addr ltr_addl rate_gt0.
+(* Late tokens of G follow only tokens of G, because the mean of others is not v. *)
+have [N stay] : exists N, forall k, (N <= k)%N -> forall iC : 'I_n * {set 'I_n},
+    iC.1 \in G -> attends A (z k) iC.1 = iC.2 -> iC.2 \subset G.
+  apply: eventually_all => -[i C] /=; have [N NP] := ends_at_mean i C; exists N => k Nk.
+  rewrite inE => /eqP iv iC; apply/subsetP => j jC; have [w0 w1 mw] := mean_weights zs jC.
+  rewrite inE; apply/eqP; apply: (vertex_of_hull vert w0 w1); first by rewrite -mw (NP k).
+  by rewrite jC mul1r invr_gt0 lt_def (card_neq0 _ jC) ler0n.
 (* So the longest of them follows itself alone. *)
 have [i0 i0v] := vertex_is_token vert; have i0G : i0 \in G by rewrite inE i0v.
 have [J JG Jmax] := arg_maxP (fun i => score A (z N i) (z N i)) i0G.
 have {}stay := stay N (leqnn N) (J, attends A (z N) J) JG erefl.
-have only j : j \in attends A (z N) J -> j = J.
-  move=> Jj; apply: (run_injective spdA alpha0 (k := N) injZ).
+have JJ : attends A (z N) J = [set J].
+  apply: attends_alone => j Jj; apply: (run_injective spdA alpha0 (k := N) injZ).
   apply/eqP; apply: contraT => /(followed_is_longer spdA Jj).
   by rewrite ltNge => /negP; case; apply: Jmax; exact: (subsetP stay).
-have JJ : attends A (z N) J = [set J].
-  apply/eqP; rewrite eqEsubset; apply/andP; split; apply/subsetP => j;
-    first by move/only ->; exact: set11.
-  by move/set1P ->; have [l Jl] := attends_nonempty A (z N) J; rewrite -{1}(only l Jl).
 have zJ : zs J = v by have : J \in G := JG; rewrite inE => /eqP.
-exists J, N; split=> //; rewrite -zJ; apply/rowP => c; apply/eqP;
-  rewrite -subr_eq0 -normr_le0 leNgt; apply/negP => e0.
-have [M near_] := cvg J e0; have := near_ (N + M)%N (leq_addl _ _) c.
-by have [-> _] := leaders_frozen alpha0 JJ M; rewrite ltxx.
+by exists J, N; split=> //; rewrite -(leader_limit JJ).
 Qed.
 
 End EveryVertex.
@@ -255,14 +232,8 @@ Lemma on_face s w j : cluster_point A K s -> (forall j, 0 <= w j) -> \sum_j w j 
   s = \sum_j w j *: Y j ->
   j \notin face s -> w j = 0.
 Proof.
-move=> [_ _ le] w0 w1 sw; have le_Y l : score A s (Y l) <= score A s s by apply: le;
-  exact: hull_token.
-have /eqP : score A s s = \sum_l w l * score A s (Y l).
-  by rewrite {2}sw score_sumr; apply: eq_bigr => l _; rewrite scoreZr.
-rewrite -[X in X == _]mul1r -w1 mulr_suml -subr_eq0 -sumrB psumr_eq0 => [/allP /(_ j)|l _].
-  rewrite mem_index_enum -mulrBr mulf_eq0 inE eq_sym subr_eq0 => /(_ isT) /orP [/eqP//|/eqP ->].
-  by rewrite eqxx.
-by rewrite -mulrBr mulr_ge0 // subr_ge0.
+move=> [_ _ le] w0 w1 sw; rewrite inE; apply: contraNeq => wj; apply/eqP.
+by apply: (tight _ w0 w1 _ wj) => [l _|]; [apply: le; exact: hull_token | rewrite -sw].
 Qed.
 
 (* lem-S-finite: two possible limits with the same face are one. *)

@@ -1,11 +1,12 @@
 (* The model. This file has definitions alone: whoever believes them can believe the theorems of the
    other files, because the machine has checked the rest. They are the book's, chapters 1 to 3, to
    the letter. *)
-From mathcomp Require Import all_ssreflect all_algebra.
-Set Implicit Arguments.
-Unset Strict Implicit.
-Unset Printing Implicit Defensive.
-Import Order.Theory GRing.Theory Num.Theory.
+(* The library, with its usual settings, for this file and those that import it. *)
+From mathcomp Require Export all_ssreflect all_algebra ring.
+#[export] Set Implicit Arguments.
+#[export] Unset Strict Implicit.
+#[export] Unset Printing Implicit Defensive.
+Export Order.Theory GRing.Theory Num.Theory.
 Local Open Scope ring_scope.
 
 Section Model.

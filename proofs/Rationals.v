@@ -1,11 +1,7 @@
 (* The checker over the rationals of Coq's library, and what its yes means over any real field. *)
 From Coq Require Import ZArith QArith Qreduction.
-From mathcomp Require Import all_ssreflect all_algebra ssrZ zify.
+From mathcomp Require Import ssrZ zify.
 From Hardmax Require Import Model Checker Soundness.
-Set Implicit Arguments.
-Unset Strict Implicit.
-Unset Printing Implicit Defensive.
-Import Order.Theory GRing.Theory Num.Theory.
 Local Open Scope ring_scope.
 
 Definition rationals : numbers := @Numbers Q (0 # 1)%Q (1 # 1)%Q

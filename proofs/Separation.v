@@ -1,11 +1,6 @@
 (* Chapter 1, why tokens settle at corners: near a corner one sees it ahead, and all the others
    behind. *)
-From mathcomp Require Import all_ssreflect all_algebra ring.
 From Hardmax Require Import Model Geometry.
-Set Implicit Arguments.
-Unset Strict Implicit.
-Unset Printing Implicit Defensive.
-Import Order.Theory GRing.Theory Num.Theory.
 Local Open Scope ring_scope.
 
 Section Separation.

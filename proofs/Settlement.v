@@ -6,12 +6,7 @@
    each other alone, if g i is the mean of what i follows, now (Z) and in the end (g), and if nobody
    lies farther in the direction of g i than g i itself. That all ties stay ties need not be asked
    for: a mean of numbers is their upper bound only if all of them are. *)
-From mathcomp Require Import all_ssreflect all_algebra ring.
 From Hardmax Require Import Model Geometry Layers.
-Set Implicit Arguments.
-Unset Strict Implicit.
-Unset Printing Implicit Defensive.
-Import Order.Theory GRing.Theory Num.Theory.
 Local Open Scope ring_scope.
 
 Section Settlement.
@@ -25,10 +20,10 @@ Definition settled Z S g := forall i, i \in S ->
 Lemma mean_at_most x C (Y : 'I_n -> 'rV[R]_d) b : (forall j, j \in C -> score A x (Y j) <= b) ->
   score A x (mean C Y) = b -> forall j, j \in C -> score A x (Y j) = b.
 Proof.
-move=> le; rewrite score_meanr => eq j jC; apply/eqP; rewrite -subr_eq0 -oppr_eq0 opprB.
-have ge0 l : l \in C -> 0 <= b - score A x (Y l) by move/le; rewrite subr_ge0.
-have /(psumr_eq0P ge0) -> // : \sum_(l in C) (b - score A x (Y l)) = 0.
-rewrite sumrB sumr_const -mulr_natr -eq mulrC mulrA mulfV ?mul1r ?subrr //; exact: card_neq0 jC.
+move=> le eq j jC; have [w0 w1 mw] := mean_weights Y jC.
+apply: (tight _ w0 w1) => [l||]; first by case: (boolP (l \in C)) => [/le|_]; rewrite ?mul0r ?eqxx.
+  by rewrite -mw.
+by rewrite jC mul1r invr_neq0 ?(card_neq0 _ jC).
 Qed.
 
 Variables (a : R) (a0 : 0 < a).

@@ -1,11 +1,6 @@
 (* The certificate is sound: if the checker says yes, then every claim of the certificate is true of
    the run. *)
-From mathcomp Require Import all_ssreflect all_algebra ring.
 From Hardmax Require Import Model Geometry Layers Settlement Forever Checker.
-Set Implicit Arguments.
-Unset Strict Implicit.
-Unset Printing Implicit Defensive.
-Import Order.Theory GRing.Theory Num.Theory.
 Local Open Scope ring_scope.
 
 (* The numbers of the program stand for numbers of the field R, and compute like them. *)
@@ -172,29 +167,6 @@ move=> s0; have [lt|ge] := ltnP k (size alphas).
 by exists (size alphas).-1; rewrite ?prednK // /rate nth_default // nth_last; case: (alphas) s0.
 Qed.
 
-Lemma fading_small k : (0 < size alphas)%N -> (forall l, 0 < rates l) ->
-  0 < phi (fading alphas) /\ phi (fading alphas) * (2%:R + rates k) <= 1.
-Proof.
-move=> s0 pos; set top := foldr (fun a b => if le b a then a else b) (zero N) alphas.
-have : rates k <= phi top.
-  have [j js] := rate_in k s0; rewrite /rates => ->; rewrite /top.
-  elim: (alphas) j js => //= a s IH [|j] js; case: ifP; rewrite (phi_le ok) //.
-  - by move/negbT; rewrite -ltNge => /ltW.
-  - by apply: le_trans; exact: IH.
-  - by move=> _; exact: IH.
-rewrite /fading -/top phiV // !phiD // phi1 // => le.
-have t0 : 0 < 1 + 1 + phi top by rewrite !addr_gt0 ?ltr01 // (lt_le_trans (pos k)).
-by rewrite invr_gt0 t0 mulrC ler_pdivr_mulr // mul1r ler_add2l.
-Qed.
-
-Lemma least (g : nat -> N) h s l : l \in s ->
-  phi (foldr (fun l h => if le (g l) h then g l else h) h s) <= phi (g l).
-Proof.
-elim: s => //= m s IH; rewrite inE => /orP [/eqP <-|/IH ls]; case: ifP; rewrite (phi_le ok) //.
-  by move/negbT; rewrite -ltNge => /ltW.
-by move=> le; exact: le_trans ls.
-Qed.
-
 Lemma phi_power q m : phi (power q m) = phi q ^+ m.
 Proof. by elim: m => [|m IH]; rewrite ?phi1 // exprS -IH -phiM. Qed.
 
@@ -202,20 +174,22 @@ Lemma minn_below a b : (minn a b < b)%N -> minn a b = a.
 Proof. by rewrite /minn; case: (a < b)%N => //; rewrite ltnn. Qed.
 
 (* If the program says where the tokens go, they go there, and the attention sets stay. *)
-Lemma goals_atP Z G : (0 < size alphas)%N -> (forall l, 0 < rates l) ->
+Lemma goals_atP Z G : 0 < phi (fading alphas) ->
   goals_at n d A alphas Z (attention_sets n d A Z) = Some G ->
   lasting matrix (phi (fading alphas)) (rows Z) /\ exists2 K, rows G =1 cloud matrix (rows Z) K &
     cloud matrix (rows Z) K.+1 =1 cloud matrix (rows Z) K.
 Proof.
-move=> s0 pos; rewrite /goals_at; set K := find _ _; case: ifP => // /andP [Kn /allP all_] [<-].
+move=> q0; rewrite /goals_at; set K := (find _ _).+1; case: ifP => // /andP [Kn /allP all_] [<-].
 have iin i : val i \in iota 0 n by rewrite mem_iota ltn_ord.
 have KS : (K.+1 <= n.+1)%N by [].
 have rest i : cloud matrix (rows Z) K.+1 i = cloud matrix (rows Z) K i.
   rewrite -(rows_cloud Z i KS) -(rows_cloud Z i (ltnW KS)); apply/eqP; rewrite -sameE.
-  have hK : (K < size (iota 0 n.+1))%N by rewrite size_iota.
-  by rewrite -has_find in hK; have := nth_find 0%N hK; rewrite nth_iota // => /allP /(_ _ (iin i)).
+  have hK : (K.-1 < size (iota 1 n))%N by rewrite size_iota.
+  rewrite -has_find in hK; have := nth_find 0%N hK.
+  by rewrite nth_iota // add1n => /allP /(_ _ (iin i)).
 split; last by exists K => // i; exact: rows_cloud (ltnW KS).
-clearbody K.
+have K0 : (0 < K)%N by []; clearbody K.
+(* Beyond K the clouds, and so the gaps, are those at K. *)
 have low m i : cloud matrix (rows Z) m i = cloud matrix (rows Z) (minn m K) i.
   by case: (leqP m K) => // /ltnW Km; exact: cloud_at_rest rest _ _ Km.
 have leadE i v m l : lead matrix (rows Z) i v m l =
@@ -223,6 +197,7 @@ have leadE i v m l : lead matrix (rows Z) i v m l =
   rewrite /lead -!low; congr (score _ _ (_ - _)).
   by case: (leqP l K) => // /ltnW Kl; rewrite rest; apply: (cloud_at_rest rest); exact: ltnW.
 have minK m : (minn m K <= K)%N by exact: geq_minr.
+have inK m : minn m K \in iota 0 K.+1 by rewrite mem_iota ltnS minK.
 pose g i (v : 'I_n) := gap d A Z (clouds Z) i v.
 have gE i v m l : phi (g i v (minn m K) (minn l K)) =
     lead matrix (rows Z) i v m l + lead matrix (rows Z) i v l m.
@@ -230,37 +205,16 @@ have gE i v m l : phi (g i v (minn m K) (minn l K)) =
 move=> i v; have := all_ i (iin i) => /allP /(_ _ (iin v)); rewrite -/(g i v).
 rewrite [nth _ _ _]nth_mkseq // mem_filter mem_attention_set mem_iota ltn_ord /= andbT.
 case: (boolP (v \in _)) => _.
-  move=> /allP lev m l; rewrite -gE; have := lev (minn m K); rewrite mem_iota ltnS minK.
-  move=> /(_ isT) /allP /(_ (minn l K)); rewrite mem_iota ltnS minK => /(_ isT).
+  move=> /allP lev m l; rewrite -gE; have := lev _ (inK m) => /allP /(_ _ (inK l)).
   by rewrite !(phi_le ok) phi0 // => /andP [le ge]; apply/eqP; rewrite eq_le le.
-rewrite /behind; set h := foldr _ _ _ => /andP [h0 /allP beh]; exists (phi h).
-  by move: h0; rewrite (phi_le ok) phi0.
-move: h0; rewrite (phi_le ok) phi0 // => h0 m l; rewrite -gE.
-have [q0 _] := fading_small 0 s0 pos; set q := phi (fading alphas) in q0 *.
-have small a b : 0 <= phi h * 2%:R * (q ^+ a * q ^+ b).
-  by rewrite !mulr_ge0 ?ler0n ?exprn_ge0 ?(ltW q0).
-have g00 : 0 <= phi (g i v 0%N 0%N).
-  have := gE i v 0%N 0%N; rewrite !min0n => ->; rewrite /lead /= scoreBr.
-  by rewrite addr_ge0 ?subr_ge0 ?score_attends.
-have first b : phi h <= phi (g i v 0%N (minn b.+1 K)).
-  case: (posnP K) => [K0|K0]; first by rewrite /h K0 minn0.
-  by rewrite /h least // mem_iota leq_min K0 /= add1n ltnS minK.
-have sym a b : phi (g i v (minn a K) (minn b K)) = phi (g i v (minn b K) (minn a K)).
-  by rewrite !gE addrC.
-have near0 b : phi h * (1 + 0) - phi h * 2%:R * (q ^+ 0 * q ^+ b) <= phi h.
-  by rewrite addr0 mulr1 ler_subl_addr ler_addl.
-case: m l => [|m] [|l].
-- by rewrite !min0n /= !expr0 !mulr1 -[1 + 1]/(2%:R) subrr.
-- by rewrite min0n; exact: le_trans (near0 _) (first l).
-- by rewrite sym min0n [_%:R + _]addrC [q ^+ _ * _]mulrC; exact: le_trans (near0 _) (first m).
-rewrite addr0 mulr0 sub0r; case: (posnP K) => [K0|K0].
-  by rewrite K0 !minn0; apply: le_trans g00; rewrite oppr_le0.
-have inK b : minn b.+1 K \in iota 1 K by rewrite mem_iota leq_min K0 /= add1n ltnS minK.
-have := beh _ (inK m) => /allP /(_ _ (inK l)); rewrite (phi_le ok) phi0 // phiD //.
-case: ifP => [/andP [mK lK]|_]; last by rewrite phi0 // addr0; apply: le_trans; rewrite oppr_le0.
-rewrite !phiM // phiD // phi1 // !phi_power -/q.
-rewrite {2}(minn_below mK) {2}(minn_below lK) => ge.
-by rewrite -subr_ge0 opprK.
+rewrite /behind; set h := foldr _ _ _; rewrite (phi_le ok) phi0 // => /andP [h0 /allP beh].
+exists (phi h) => // m l; rewrite -gE ler_subl_addr.
+have first k : phi (if minn k K == 0%N then h else zero N) = phi h * (k == 0%N)%:R.
+  by rewrite -leqn0 geq_min leqn0 leqNgt K0 orbF; case: eqP; rewrite ?phi0 // ?mulr1 ?mulr0.
+have := beh _ (inK m) => /allP /(_ _ (inK l)); rewrite (phi_le ok) !phiD // !first -mulrDr.
+move=> /le_trans; apply; rewrite ler_add2l; case: ifP => [/andP [mK lK]|_].
+  by rewrite !phiM // phiD // phi1 // !phi_power {1}(minn_below mK) {1}(minn_below lK).
+by rewrite phi0 // !mulr_ge0 ?ler0n ?exprn_ge0 ?(ltW q0).
 Qed.
 
 (* The same, seen some layers later. *)
@@ -292,8 +246,9 @@ Qed.
 Definition holds Z (c : certificate N) :=
   let z := run matrix rates (rows Z) in let k := settled_at c in
   exists g : 'I_n -> 'rV[R]_d,
-  [/\ (* from layer k on nobody's attention changes; *)
-      forall t i, attends matrix (z (k + t)%N) i = attends matrix (z k) i,
+  [/\ (* from layer k on nobody's attention changes, and all layers are known in closed form; *)
+      forall t i, attends matrix (z (k + t)%N) i = attends matrix (z k) i /\
+        z (k + t)%N i = mix (fun l => (1 + rates (k + l))^-1) t (fun m => cloud matrix (z k) m i),
       (* the tokens go to limits g, at a geometric rate, from a layer s later on; *)
       exists s B, (s <= within c)%N /\ forall t i e, `|z (k + s + t)%N i 0 e - g i 0 e| <=
         B * \prod_(l < t) (1 + rates (k + s + l)%N / 2%:R)^-1,
@@ -316,22 +271,20 @@ Proof.
 rewrite /check; set K := settled_at c; set p := path_from _ _ _ _ _ _ _.
 have [Y YE Yrun] := path_is_run Z 0 (leqnn K).
 have -> : last (Z, [::]) p = (Y, attention_sets n d A Y) by rewrite -nth_last size_path YE.
-case goalsE : goals => [G|] // /and5P [/(all_nthP (zero N)) pos s0 /allP births].
-move=> /allP follow /allP near_.
+case goalsE : goals => [G|] // /and5P [s0 q0 /(all_nthP (zero N)) small /allP births].
+move=> /andP [/allP follow /allP near_]; rewrite (phi_le ok) phi0 // -ltNge in q0.
 have iin i : val i \in iota 0 n by rewrite mem_iota ltn_ord.
 have run_eq l (X : seq (seq N)) : rows X =1 run matrix (fun s => rates (0 + s)) (rows Z) l ->
   rows X =1 run matrix rates (rows Z) l by [].
 have {}Yrun := run_eq _ _ Yrun; pose g i := rows G i.
-have rates0 k : 0 < rates k.
-  have [j js] := rate_in k s0; rewrite /rates => ->.
-  by have := pos j js; rewrite (phi_le ok) phi0 // ltNge.
+have small_rate k : 0 < rates k /\ phi (fading alphas) * (2%:R + rates k) <= 1.
+  have [j js] := rate_in k s0; rewrite /rates => ->; have /andP [] := small j js.
+  by rewrite !(phi_le ok) phi0 // phiM // !phiD // phi1 // ltNge.
 have [s [X [sw XE GE keep]]] := goalsP goalsE.
-have [lasts [m GX rest]] := goals_atP s0 rates0 GE.
+have [lasts [m GX rest]] := goals_atP q0 GE.
 pose beta l := rates (K + s + l).
-have [q0 _] := fading_small 0 s0 rates0.
-have beta0 l : 0 < beta l := rates0 _.
-have q1 l : phi (fading alphas) * (2%:R + beta l) <= 1
-  by have [] := fading_small (K + s + l) s0 rates0.
+have beta0 l : 0 < beta l by case: (small_rate (K + s + l)%N).
+have q1 l : phi (fading alphas) * (2%:R + beta l) <= 1 by case: (small_rate (K + s + l)%N).
 have Yfrom l i : run matrix rates (rows Z) (K + l) i =
     run matrix (fun l => rates (K + l)) (rows Y) l i.
   by rewrite run_add; apply: eq_run => // j; rewrite Yrun.
@@ -343,7 +296,10 @@ have always t i : attends matrix (run matrix rates (rows Z) (K + t)) i =
   have [ts|/ltnW st] := leqP t s; first by rewrite (eq_attends i (Yfrom t)) keep.
   rewrite -(subnKC st) addnA (eq_attends i (Xfrom _)).
   by rewrite (sets_last beta0 q0 q1 lasts _ i).1 (eq_attends i XE) keep.
-exists g; split=> //.
+exists g; split.
+- move=> t i; split; first exact: always.
+  rewrite run_add; apply: (closed_form (fun l => (small_rate (K + l)%N).1)) => l j _.
+  by rewrite -run_add always.
 - have [B BE] := lasting_sets_converge beta0 q0 q1 lasts rest.
   by exists s, B; split=> // t i e; rewrite Xfrom /g GX; exact: BE.
 - move=> i e; have := near_ i (iin i) => /allP /(_ (val e));
