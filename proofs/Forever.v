@@ -231,20 +231,14 @@ have gapE x : score A (z i) (M - z x) * 2%:R =
   rewrite mulr_natr mulr2n /z next {1}E1 E2.
   apply: etrans (esym (mixD r t _ _)) _; apply: eq_mix => m.
   exact: (esym (mixD r t _ _)).
-have in_ x : x \in C -> score A (z i) (z x) = score A (z i) M.
-  move=> xC; have := last i x; rewrite -/C xC => all0.
-  have : score A (z i) (M - z x) * 2%:R = 0.
+have [j0 j0C] := attends_nonempty A Z i; apply: (attends_eq j0C (b := score A (z i) M)) => x xC.
+  have := last i x; rewrite -/C xC => all0; have : score A (z i) (M - z x) * 2%:R = 0.
     by rewrite gapE mix2_eq0.
   by move/eqP; rewrite mulf_eq0 pnatr_eq0 orbF scoreBr subr_eq0 => /eqP.
-have out x : x \notin C -> score A (z i) (z x) < score A (z i) M.
-  move=> xC; have := last i x; rewrite -/C (negbTE xC) => -[h h0 low].
-  rewrite -subr_gt0 -scoreBr -(pmulr_lgt0 _ (ltr0Sn R 1)) gapE.
-  apply: (mix2_gt0 r01 (ltW q0) rs sr _ h0 _ low).
-  by rewrite -mulr2n -mulr_natr mulr_gt0 ?ltr0n // /lead /cloud /= scoreBr subr_gt0 not_attends.
-have [j0 j0C] := attends_nonempty A Z i.
-apply/setP => j; apply/attendsP/idP => [all|jC l].
-  by apply: contraT => /out; rewrite ltNge -(in_ _ j0C) all.
-by rewrite (in_ j jC); case: (boolP (l \in C)) => [/in_ ->|/out/ltW].
+have := last i x; rewrite -/C (negbTE xC) => -[h h0 low].
+rewrite -subr_gt0 -scoreBr -(pmulr_lgt0 _ (ltr0Sn R 1)) gapE.
+apply: (mix2_gt0 r01 (ltW q0) rs sr _ h0 _ low).
+by rewrite -mulr2n -mulr_natr mulr_gt0 ?ltr0n // /lead /cloud /= scoreBr subr_gt0 not_attends.
 Qed.
 
 (* ... for a settled token, of which N Z, N N Z, ... are one and the same g, this is the form that

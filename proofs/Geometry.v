@@ -182,7 +182,7 @@ End Means.
 
 Section Followed.
 Variables (R : realFieldType) (n d : nat) (A : 'M[R]_d) (spdA : spd A).
-Implicit Types (Z : 'I_n -> 'rV[R]_d) (i j l : 'I_n).
+Implicit Types (Z : 'I_n -> 'rV[R]_d) (i j l : 'I_n) (C : {set 'I_n}).
 
 Lemma attendsP Z i j : reflect (forall l, score A (Z i) (Z l) <= score A (Z i) (Z j))
   (j \in attends A Z i).
@@ -218,6 +218,15 @@ Lemma not_attends Z i l : l \notin attends A Z i ->
 Proof.
 move=> il; rewrite lt_neqAle score_attends andbT; apply: contra il => /eqP eq.
 by apply/attendsP => j; rewrite eq score_attends.
+Qed.
+
+(* If all of C score b and all others less, C is followed. *)
+Lemma attends_eq Z i C b j0 : j0 \in C -> (forall j, j \in C -> score A (Z i) (Z j) = b) ->
+  (forall j, j \notin C -> score A (Z i) (Z j) < b) -> attends A Z i = C.
+Proof.
+move=> j0C eq lt; apply/setP => j; apply/attendsP/idP => [all|jC l].
+  by apply: contraT => /lt; rewrite ltNge -(eq _ j0C) all.
+by rewrite (eq j jC); case: (boolP (l \in C)) => [/eq ->|/lt/ltW].
 Qed.
 
 (* lem-half-space: whatever a token follows lies ahead of it. *)

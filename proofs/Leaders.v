@@ -56,9 +56,8 @@ Proof. by move=> ii Kx xi; rewrite (lt_leif (exposed ii (Kx k))). Qed.
 Lemma exposed_points_lead i : (forall j, j != i -> score A (Z i) (Z j) < score A (Z i) (Z i)) ->
   attends A Z i = [set i].
 Proof.
-move=> less; apply/setP => j; rewrite !inE; apply/forallP/eqP => [all|-> l].
-  by apply/eqP; apply: contraT => /less; rewrite ltNge all.
-by case: (eqVneq l i) => [->//|/less/ltW].
+move=> less; apply: (attends_eq (set11 i)) => j; first by move/set1P ->.
+by rewrite inE; exact: less.
 Qed.
 
 End AtAVertex.

@@ -11,7 +11,7 @@ Local Open Scope ring_scope.
 
 Section Settlement.
 Variables (R : realFieldType) (n d : nat) (A : 'M[R]_d).
-Implicit Types (Z g : 'I_n -> 'rV[R]_d) (i j l v : 'I_n) (S C : {set 'I_n}).
+Implicit Types (Z g : 'I_n -> 'rV[R]_d) (i j l v : 'I_n) (k t : nat) (S C : {set 'I_n}).
 
 Definition settled Z S g := forall i, i \in S ->
   [/\ attends A Z i \subset S, mean (attends A Z i) Z = g i, mean (attends A Z i) g = g i &
@@ -26,57 +26,57 @@ apply: (tight _ w0 w1) => [l||]; first by case: (boolP (l \in C)) => [/le|_]; re
 by rewrite jC mul1r invr_neq0 ?(card_neq0 _ jC).
 Qed.
 
-Variables (a : R) (a0 : 0 < a).
-Local Notation r := (1 + a)^-1.
+Variables (alpha : nat -> R) (alpha0 : forall k, 0 < alpha k).
 
-Lemma settled_step Z S g : settled Z S g ->
-  settled (step A a Z) S g /\
-  forall i, i \in S ->
-    attends A (step A a Z) i = attends A Z i /\ step A a Z i = r *: Z i + (1 - r) *: g i.
+(* Where nobody lies beyond b in a direction, nobody ever does; who is behind stays behind. *)
+Lemma run_below Z x b t l : (forall j, score A x (Z j) <= b) -> score A x (run A alpha Z t l) <= b.
 Proof.
-move=> st; have := stepE A Z _ a0; move: (step A a Z) => Z' new.
-have pos : 0 < r /\ 0 < 1 - r by rewrite rate_gt0 ?pull_gt0.
-have Z'E i : i \in S -> Z' i = r *: Z i + (1 - r) *: g i by move=> /st [_ <- _ _].
-have top i l : i \in S -> score A (g i) (mean (attends A Z l) Z) <= score A (g i) (g i).
-  move=> /st [_ _ _ le]; have [j lj] := attends_nonempty A Z l; exact: score_mean_le lj _.
-have same i : i \in S -> attends A Z' i = attends A Z i.
-  move=> iS; have [sub now end_ le] := st i iS; set C := attends A Z i in sub now end_ *.
-  set b := score A (Z' i) (g i).
-  have old l : score A (Z' i) (Z l) <= b ?= iff (l \in C).
-    have /andP [le1 le2] : (score A (Z i) (Z l) <= score A (Z i) (g i)) &&
-      (score A (g i) (Z l) <= score A (g i) (g i)).
-      by rewrite le -now score_attends.
-    rewrite /b Z'E // !score_lin; split; first by rewrite ler_add ?ler_pmul2l //; case: pos.
-    case: (boolP (l \in C)) => lC.
-      have -> : score A (g i) (Z l) = score A (g i) (g i).
-        by apply: (mean_at_most (C := C)) => //; rewrite now.
-      by rewrite (attends_mean lC) now eqxx.
-    apply/negbTE; rewrite lt_eqF // ltr_le_add ?ler_pmul2l //; try by case: pos.
-    by rewrite ltr_pmul2l -?now ?not_attends //; case: pos.
-  have mid l : score A (Z' i) (mean (attends A Z l) Z) <= b.
-    have [j lj] := attends_nonempty A Z l; apply: score_mean_le lj _ => j' _; exact: (old j').
-  have tied l : l \in C -> score A (Z' i) (Z' l) = b.
-    move=> lC; have lS := subsetP sub _ lC; rewrite (Z'E l) // !score_lin.
-    have -> : score A (Z' i) (g l) = b.
-      apply: (mean_at_most (C := C)) => [j jC||//]; last by rewrite end_.
-      by have [_ <- _ _] := st j (subsetP sub _ jC); exact: mid.
-    have /eqP -> : score A (Z' i) (Z l) == b by rewrite old.
-    by rewrite -mulrDl addrC subrK mul1r.
-  have less l : l \notin C -> score A (Z' i) (Z' l) < b.
-    move=> lC; rewrite (new l) scoreDr !scoreZr -[X in _ < X](splitE r).
-    rewrite ltr_le_add ?ltr_pmul2l ?ler_pmul2l ?mid //; try by case: pos.
-    by rewrite lt_neqAle (old l).2 (old l).1 lC.
-  apply/setP => j; have [j0 j0C] := attends_nonempty A Z i.
-  apply/attendsP/idP => [all|jC l]; last first.
-    by rewrite (tied j jC); case: (boolP (l \in C)) => [/tied ->//|/less/ltW].
-  by apply: contraT => /less; rewrite ltNge -(tied j0 j0C) all.
-split=> [i iS|i iS]; last by split; [exact: same | exact: Z'E].
-have [sub now end_ le] := st i iS; rewrite (same i iS); split=> // [|l].
-  have -> : mean (attends A Z i) Z' = mean (attends A Z i) (fun j => r *: Z j + (1 - r) *: g j).
-    by apply: eq_mean => j /(subsetP sub); exact: Z'E.
-  by rewrite meanD now end_ -scalerDl addrC subrK scale1r.
-rewrite (new l) scoreDr !scoreZr -[X in _ <= X](splitE r).
-by rewrite ler_add ?ler_pmul2l ?top //; case: pos.
+by move=> le; apply: hull_score_le le _; apply: (run_hull alpha0 (k := 0)); exact: hull_token.
+Qed.
+
+Lemma run_behind Z x b t l : (forall j, score A x (Z j) <= b) -> score A x (Z l) < b ->
+  score A x (run A alpha Z t l) < b.
+Proof.
+move=> le lt; elim: t => //= t IH; rewrite stepE // scoreDr !scoreZr.
+have [j lj] := attends_nonempty A (run A alpha Z t) l; rewrite -[b](splitE (1 + alpha t)^-1).
+rewrite ltr_le_add ?ltr_pmul2l ?ler_pmul2l ?rate_gt0 ?pull_gt0 //.
+by apply: score_mean_le lj _ => j' _; exact: run_below.
+Qed.
+
+(* Token i of S is on its way from Z i to g i, and all that it follows are level with g i, in the
+   direction of Z i and in that of g i. *)
+Lemma settled_for_ever Z S g t i (w := fun t => \prod_(m < t) (1 + alpha m)^-1) :
+  settled Z S g -> i \in S ->
+  attends A (run A alpha Z t) i = attends A Z i /\
+  run A alpha Z t i = w t *: Z i + (1 - w t) *: g i.
+Proof.
+move=> st; have w0 u : 0 < w u by apply: prodr_gt0 => l _; exact: rate_gt0.
+have w1 u : w u <= 1.
+  elim: u => [|u IH]; rewrite /w ?big_ord0 // big_ord_recr mulr_ile1 ?rate_ge0 ?(ltW (w0 _)) //.
+  by rewrite ltW ?rate_lt1.
+have first j l : j \in S -> score A (Z j) (Z l) <= score A (Z j) (g j).
+  by move=> /st [_ <- _ _]; exact: score_attends.
+have level x j l : j \in S -> (forall l', score A x (Z l') <= score A x (g j)) ->
+    l \in attends A Z j -> score A x (Z l) = score A x (g j) /\ score A x (g l) = score A x (g j).
+  move=> jS le jl; have [sub now end_ _] := st j jS.
+  split; first by apply: (mean_at_most _ _ jl) => [l' _|]; rewrite ?now.
+  apply: (mean_at_most _ _ jl) => [l' /(subsetP sub)/st [_ <- _ _]|]; last by rewrite end_.
+  by have [l2 l2l] := attends_nonempty A Z l'; exact: score_mean_le l2l _.
+elim: t i => [|t IH] i iS; first by rewrite /w big_ord0 subrr scale0r scale1r addr0.
+have pos j : j \in S -> run A alpha Z t.+1 j = w t.+1 *: Z j + (1 - w t.+1) *: g j.
+  move=> jS; have [sub now end_ _] := st j jS; have [same here] := IH j jS.
+  rewrite /= stepE // same here (eq_mean (Y := fun l => w t *: Z l + (1 - w t) *: g l)) => [|l jl].
+    rewrite meanD now end_ -[in X in _ + X]scalerDl [w t + _]addrC subrK scale1r scalerDr !scalerA.
+    rewrite -addrA -scalerDl /w big_ord_recr /=; move: (\prod_(m < t) _) (_^-1) => p q.
+    by rewrite [q * p]mulrC; congr (_ + _ *: _); ring.
+  by have [] := IH l (subsetP sub l jl).
+split; last exact: pos; have [sub now _ le] := st i iS; have [j0 j0C] := attends_nonempty A Z i.
+apply: (attends_eq j0C (b := score A (run A alpha Z t.+1 i) (g i))) => l lC; rewrite {1 2}pos //.
+  rewrite !(scoreDl, scoreZl) (pos l (subsetP sub l lC)) !(scoreDr, scoreZr).
+  have [-> ->] := level (Z i) i l iS (fun l => first i l iS) lC.
+  by have [-> ->] := level (g i) i l iS le lC; rewrite !splitE.
+rewrite !(scoreDl, scoreZl) ltr_le_add ?ltr_pmul2l // ?ler_wpmul2l ?subr_ge0 ?run_below //.
+by apply: run_behind => [j|]; [exact: first | rewrite -now not_attends].
 Qed.
 
 End Settlement.
@@ -84,9 +84,9 @@ End Settlement.
 Section ForEver.
 Variables (R : realFieldType) (n d : nat) (A : 'M[R]_d) (alpha : nat -> R)
   (alpha0 : forall k, 0 < alpha k).
-Implicit Types (Z g : 'I_n -> 'rV[R]_d) (i j v : 'I_n) (k l t : nat) (S C : {set 'I_n}).
+Implicit Types (Z g : 'I_n -> 'rV[R]_d) (i v : 'I_n) (k t : nat) (S : {set 'I_n}).
 
-Lemma run_add Z k t : run A alpha Z (k + t) = run A (fun l => alpha (k + l)%N) (run A alpha Z k) t.
+Lemma run_add Z k t : run A alpha Z (k + t) = run A (fun m => alpha (k + m)%N) (run A alpha Z k) t.
 Proof. by elim: t => [|t IH]; rewrite ?addn0 // addnS /= IH. Qed.
 
 (* lem-settled-ties, for all of S at once: what has settled at layer k stays so, with the same
@@ -94,17 +94,11 @@ Proof. by elim: t => [|t IH]; rewrite ?addn0 // addnS /= IH. Qed.
 Theorem settlement Z S g k : settled A (run A alpha Z k) S g -> forall t i, i \in S ->
   attends A (run A alpha Z (k + t)) i = attends A (run A alpha Z k) i /\
   run A alpha Z (k + t) i =
-    g i + \prod_(l < t) (1 + alpha (k + l)%N)^-1 *: (run A alpha Z k i - g i).
+    g i + \prod_(m < t) (1 + alpha (k + m)%N)^-1 *: (run A alpha Z k i - g i).
 Proof.
-move=> st t i iS; rewrite run_add; set Y := run A alpha Z k in st *; pose beta l := alpha (k + l)%N.
-suff [_ /(_ i iS)] : settled A (run A beta Y t) S g /\ forall i, i \in S ->
-    attends A (run A beta Y t) i = attends A Y i /\
-    run A beta Y t i = g i + \prod_(l < t) (1 + beta l)^-1 *: (Y i - g i) by [].
-elim: t => [|t [IHs IH]]; first by split=> // j _; rewrite big_ord0 scale1r addrC subrK.
-have [st' next] := settled_step (alpha0 (k + t)) IHs; split=> //= j jS.
-have [<- zt] := IH j jS; have [-> ->] := next j jS; split=> //.
-rewrite zt big_ord_recr /= -/(beta t) scalerDr scalerA [X in _ + X *: _]mulrC addrAC -scalerDl.
-by rewrite addrC [_^-1 + _]addrC subrK scale1r addrC.
+move=> st t i iS; rewrite run_add.
+have [-> ->] := settled_for_ever (fun m => alpha0 (k + m)%N) t st iS; split=> //.
+by rewrite scalerBl scale1r scalerBr addrCA.
 Qed.
 
 (* lem-settlement: C_i = {v} and C_v = {v}. *)
@@ -113,7 +107,7 @@ Theorem settlement_on_a_leader Z k i v :
   [/\ attends A (run A alpha Z (k + t)) i = [set v], attends A (run A alpha Z (k + t)) v = [set v] &
       run A alpha Z (k + t) i =
         run A alpha Z k v +
-          \prod_(l < t) (1 + alpha (k + l)%N)^-1 *: (run A alpha Z k i - run A alpha Z k v)].
+          \prod_(m < t) (1 + alpha (k + m)%N)^-1 *: (run A alpha Z k i - run A alpha Z k v)].
 Proof.
 move=> iv vv t; set Y := run A alpha Z k.
 have st : settled A Y [set i; v] (fun=> Y v).

@@ -260,7 +260,7 @@ def test_both_checkers_see_a_tie_last_while_alpha_still_changes(verdicts):
     """Sets that stay may be claimed from any layer on, also before alpha is constant."""
     rng, claims = np.random.default_rng(0), []
     for Z in (np.array(MOVING) * Fraction(1), np.array(BALANCED) * Fraction(1)):
-        for _ in range(12):
+        for _ in range(4):
             alphas = [Fraction(int(p), 5) for p in rng.integers(1, 20, 6)]
             end = limit(Z, alphas)
             settles = (replace(end, settled_at=k) for k in range(len(alphas)))
