@@ -19,7 +19,7 @@ from hmlib import (
     preprocess,
     simulate,
 )
-from hmlib.live import reviews, source
+from hmlib.live import links, reviews, source
 
 DEPTH = 3
 IN_THE_PAGE = """
@@ -205,6 +205,13 @@ def page(browser, model, tmp_path):
     page.context.close()
 
 
+BLAME = reviews.EXAMPLES["blame"]
+
+
+def sealed(body):
+    return f"#{body}&sum={links.check_sum(body)}"
+
+
 def status(page):
     return page.locator(".hm-status").inner_text()
 
@@ -223,7 +230,7 @@ def load(page):
 def test_it_is_alive_before_the_model_has_loaded(page):
     assert page.evaluate("typeof hmlibReviewModel") == "undefined"
     page.get_by_label("Your review").fill("A boring film")
-    assert page.locator(".hm-chip").all_inner_texts() == ["boring", "film"]
+    assert page.locator(".hm-text").inner_text() == "A boring film"
     assert "Load it to see them gather" in status(page)
 
 
@@ -232,15 +239,15 @@ def test_a_review_is_typed_and_a_word_left_out(page, model):
     text = "Great actors, great story, but the ending was boring. Zzzyx!"
     page.get_by_label("Your review").fill(text)
     page.wait_for_timeout(200)
-    assert verdict(model, text) in status(page) and "Unknown: zzzyx." in status(page)
-    assert page.locator(".hm-unknown").all_inner_texts() == ["zzzyx ?"]
+    assert verdict(model, text) in status(page)
+    assert page.locator(".hm-text .hm-unknown").all_inner_texts() == ["Zzzyx?"]
     boring = page.get_by_role("button", name="boring")
     boring.focus()
     page.keyboard.press("Enter")
     page.wait_for_timeout(200)
     assert (
         boring.get_attribute("aria-pressed") == "true"
-        and page.evaluate("document.activeElement.textContent") == "boring"
+        and page.evaluate("document.activeElement.dataset.word") == "boring"
     )
     assert status(page).startswith(verdict(model, text, {"boring"}))
     assert f"Left out: boring. With all words: {verdict(model, text)}." in status(page)
@@ -254,6 +261,7 @@ def test_a_review_is_typed_and_a_word_left_out(page, model):
 def test_an_example_is_chosen_and_played(page, model):
     load(page)
     page.get_by_role("combobox").select_option("blame")
+    assert page.locator(".hm-text").inner_text().replace("★", "") == BLAME
     page.get_by_role("button", name="Play").click()
     page.wait_for_function(
         f"document.querySelector('[data-live] output').textContent === '{DEPTH}'"
@@ -262,6 +270,98 @@ def test_an_example_is_chosen_and_played(page, model):
     assert f"Layer {DEPTH}:" in page.locator("[data-live] canvas").get_attribute(
         "aria-label"
     )
+
+
+def test_the_text_is_marked_as_hmlib_says(page, model):
+    """By signs that those who see no colours, and those who listen, have too."""
+    load(page)
+    for name, text in reviews.EXAMPLES.items():
+        page.get_by_role("combobox").select_option(name)
+        page.wait_for_timeout(150)
+        e = explain(model, preprocess(text, "plain"))
+        leads = {e.words[i] for i in e.leaders}
+        found = {kind: set() for kind in ("leads", "follows", "unknown", "dropped")}
+        for kind, words in found.items():
+            shown = page.locator(f".hm-text .hm-{kind}").all_inner_texts()
+            words |= {word.rstrip("★?").lower() for word in shown}
+            if kind in ("leads", "unknown"):
+                assert all(word[-1] in "★?" for word in shown)
+        assert found["leads"] == leads and found["unknown"] == set(e.unknown)
+        assert found["follows"] == set(e.words) - leads
+        assert page.locator(".hm-text [title=leads]").count() >= len(leads)
+
+
+def test_the_votes_add_up_to_the_verdict_in_view(page, model):
+    load(page)
+    for name, text in reviews.EXAMPLES.items():
+        page.get_by_role("combobox").select_option(name)
+        page.wait_for_timeout(150)
+        rows = [row.split("\n") for row in page.locator(".hm-vote").all_inner_texts()]
+        votes = {who: float(vote.replace("\u2212", "-")) for who, vote in rows}
+        e = explain(model, preprocess(text, "plain"))
+        total = votes.pop("sum")
+        assert abs(total - e.logit) < 0.006
+        assert abs(sum(votes.values()) - total) < 0.006 * len(rows)
+        assert all(
+            abs(votes[who] - e.shares[who]) < 0.006
+            for who in set(votes) & set(e.shares)
+        )
+    sight = (
+        page.locator(".hm-sum").bounding_box()["y"]
+        - page.locator(".hm-status").bounding_box()["y"]
+    )
+    assert sight < 600, "verdict and votes are in one view"
+
+
+def test_few_known_words_are_flagged(page):
+    load(page)
+    page.get_by_label("Your review").fill("Great story.")
+    page.wait_for_timeout(200)
+    assert "It knows only 2 of the words: do not trust it." in status(page)
+
+
+def link(page):
+    page.locator(".hm-more:not([open]) > summary").click() if page.locator(
+        ".hm-more:not([open])"
+    ).count() else None
+    page.get_by_role("button", name="Copy link").click()
+    page.wait_for_timeout(200)
+    return page.locator("[data-live] pre").inner_text()
+
+
+def test_a_link_has_what_is_left_out_and_never_the_text_unless_asked(page, model):
+    load(page)
+    page.get_by_role("combobox").select_option("blame")
+    page.get_by_role("button", name="boring").click()
+    page.get_by_role("slider", name="Layer").fill("2")
+    page.wait_for_function("location.hash.includes('layer=2')")
+    address = link(page)
+    assert "#review=blame&left=boring&layer=2&sum=" in address and address == page.url
+    own = "Great actors in a s\u00e9cret story & more; 100 % good"
+    page.get_by_label("Your review").fill(own)
+    page.wait_for_function("!location.hash")
+    page.get_by_role("button", name="Copy link").click()
+    page.get_by_text("a review of your own is not told").wait_for()
+    assert "#" not in page.url
+    page.get_by_label("a link may tell my review's text").check()
+    page.get_by_role("button", name="great").click()
+    page.wait_for_function("location.hash.includes('left=great')")
+    told = link(page)
+    assert "cret" not in told, "packed"
+    for there, text, left in ((address, BLAME, "boring"), (told, own, "great")):
+        page.goto("about:blank")
+        page.goto(there)
+        page.locator("[data-live=reviews]").wait_for()
+        load(page)
+        assert page.get_by_label("Your review").input_value() == text
+        assert f"Left out: {left}." in status(page)
+        assert status(page).startswith(verdict(model, text, {left}))
+    page.goto("about:blank")
+    page.goto(told[:-9] + "&sum=0000")
+    page.locator(".hm-status", has_text="This link is damaged").wait_for()
+    page.goto("about:blank")
+    page.goto(address.split("#")[0] + sealed("review=own&text=PHNjcmlwdD4&left=<b>"))
+    page.locator(".hm-status", has_text="This link is damaged").wait_for()
 
 
 def test_markup_is_shown_and_not_run(page):

@@ -1,5 +1,7 @@
 """Every state is an address: written by the page, read by the page and by Python, to the last bit; or refused."""
 
+import html
+import json
 import random
 import re
 from fractions import Fraction
@@ -7,7 +9,7 @@ from itertools import chain
 
 import numpy as np
 import pytest
-from browsing import visit
+from browsing import ROOT, visit
 from live import page as live_page
 
 from hmlib import Playground
@@ -270,3 +272,58 @@ def test_the_copied_code_is_the_state(browser, tmp_path):
             or isinstance(state["alpha"], Fraction)
             or "/" in str(wired(state["A"]))
         )
+
+
+# Guided
+
+
+def places():
+    """Every place of the chapters that sets a figure: (chapter, what it says)."""
+    for path in sorted((ROOT / "notebooks").glob("*.ipynb")):
+        for cell in json.loads(path.read_text())["cells"]:
+            said = re.findall(r'<span data-show="([^"]*)">', "".join(cell["source"]))
+            yield from ((path.stem, html.unescape(text)) for text in said)
+
+
+def test_what_the_chapters_show_can_be_shown():
+    assert {chapter for chapter, _ in places()} >= {
+        "01_geometry",
+        "02_convergence",
+        "03_leaders",
+    }
+    for _, text in places():
+        assert Playground.from_link(sealed(text)).tokens
+
+
+def test_places_of_the_text_set_the_figure_before_them(browser, tmp_path):
+    """By mouse and by keys; what cannot be read stays text, and without JavaScript all does."""
+    spans = "".join(
+        f'<p>See <span data-show="{html.escape(text)}">{html.escape(text)}</span>.</p>'
+        for text in ("alpha=2/9&layer=1", "play=edges&token=5", "alpha=<script>")
+    )
+    address = live_page(tmp_path, Playground("comb of windows"), Playground("square"))
+    file = tmp_path / "page.html"
+    first = file.read_text().index("</script>") + len("</script>")
+    text = file.read_text()
+    file.write_text(
+        f"{text[:first]}{spans}{text[first:].replace('</main>', spans + '</main>')}"
+    )
+    page, wrong = visit(browser, address)
+    page.locator("[data-live]").nth(1).wait_for()
+    buttons = page.locator("button.hm-show")
+    assert buttons.count() == 4 and page.locator("span[data-show]").count() == 6
+    said = page.locator(".hm-status")
+    buttons.nth(0).click()
+    said.nth(0).filter(has_text="Layer 1:").wait_for()
+    alpha = page.get_by_label("alpha, a decimal or a fraction")
+    assert [alpha.nth(i).input_value() for i in (0, 1)] == ["2/9", "0.5"]
+    buttons.nth(3).focus()
+    page.keyboard.press("Enter")
+    said.nth(1).filter(has_text="Token 5").wait_for()
+    assert said.nth(0).inner_text().startswith("Layer 1:")
+    assert wrong == []
+    page.context.close()
+    page, _ = visit(browser, address, java_script_enabled=False)
+    assert page.get_by_text("See alpha=2/9&layer=1.").count() == 2
+    assert page.locator("button").count() == 0
+    page.context.close()

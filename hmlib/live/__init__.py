@@ -93,3 +93,7 @@ class Figure(anywidget.AnyWidget):
     """A widget whose attributes are `Checked`; `_esm` says what its page does."""
 
     _css = read("live.css")
+    site = Checked(str)  # where links lead
+
+    def __init__(self, **values):
+        super().__init__(site=site(), **values)

@@ -6,14 +6,18 @@ import { dot } from "./numbers.js";
 
 const LENGTH = 128; // words of a review that count
 
-/** The words of a review: preprocess(text, "plain"), in linear time as there. */
-export function plain(text, stop) {
-  const lower = text.toLowerCase();
+/** The words of a text, tags left out, and where each stands: [[word, place], ...]. */
+export function wordsIn(text) {
+  const lower = text.toLowerCase(), blank = (tag) => " ".repeat(tag.length);
   const end = lower.lastIndexOf(">") + 1; // behind it there is no tag to look for
-  const bare = lower.slice(0, end).replace(/<[^>]+>/g, " ") + lower.slice(end);
-  const words = bare.match(/[a-z](?:[a-z']*[a-z])?/g) ?? [];
-  return words.filter((word) => word.length > 1 && !stop.has(word));
+  const bare = lower.slice(0, end).replace(/<[^>]+>/g, blank) + lower.slice(end);
+  const found = [...bare.matchAll(/[a-z](?:[a-z']*[a-z])?/g)];
+  return found.map((match) => [match[0], match.index]);
 }
+
+/** The words of a review: preprocess(text, "plain"), in linear time as there. */
+export const plain = (text, stop) =>
+  wordsIn(text).map(([word]) => word).filter((word) => word.length > 1 && !stop.has(word));
 
 /** The stored model as it is used: numbers of words, rows of the embedding. */
 export function unpack({ words, embedding, stop, ...numbers }) {

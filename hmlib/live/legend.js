@@ -17,7 +17,7 @@ const SIGNS = [ // sign, meaning, whether it is to be seen
 
 export function legend(state) {
   const items = SIGNS.map(([sign, meaning]) =>
-    h("span", {}, h("b", { "aria-hidden": true }, sign), ` ${meaning}`));
+    h("span", {}, h("strong", { "aria-hidden": true }, sign), ` ${meaning}`));
   const node = h("p", { className: "hm-legend" }, ...items);
   const update = () => SIGNS.forEach(([, , seen], k) =>
     revise(items[k], { hidden: !seen(state) }));

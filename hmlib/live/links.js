@@ -7,21 +7,21 @@ const SOON = 400; // milliseconds: an address does not follow every pixel
 
 /**
  * Keep a figure and the page's address in step. kind names it there, with its number
- * on the page if it is not the first. write(state) is its text, or "" for none, read
+ * on the page if it is not the first, at is its page on the site. write(state) is its text, or "" for none, read
  * (text) what it says, or null. Returns { link, stop }.
  */
-export function inAddress(state, model, root, { kind, names, write, read }) {
+export function inAddress(state, model, root, { kind, at, names, write, read }) {
   const before = [...document.querySelectorAll(`[data-live="${root.dataset.live}"]`)]
     .filter((other) => other.compareDocumentPosition(root) & 4).length;
   const key = before ? `${kind}${before + 1}` : kind;
-  const home = model.widget_manager && `${model.get("site")}book/intro.html`;
+  const home = model.widget_manager && `${model.get("site")}${at}`;
   const address = () => {
     const text = write(state);
     return text && `#${key}${sealed(text).slice(kind.length)}`;
   };
   const link = () => {
     const hash = home ? address().replace(key, kind) : address();
-    if (hash.length > MOST_SIGNS_OF_LINK) return "";
+    if (!hash || hash.length > MOST_SIGNS_OF_LINK) return "";
     return (home ?? location.href.split("#")[0]) + hash;
   };
   if (home !== undefined) return { link, stop() {} };
@@ -72,12 +72,12 @@ function decoded(text) { // messengers like to write %2F for /
 }
 
 /** Buttons that copy texts, { name: () => text }; each text stays to be seen. */
-export function copyButtons(texts) {
+export function copyButtons(texts, unsaid = "too long for a link: copy it as Python") {
   const note = h("span", { className: "hm-note", role: "status" });
   const shown = h("pre", { hidden: true, tabIndex: 0, "aria-label": "what was copied" });
   const copied = async (text) => {
     if (!text) {
-      note.textContent = "too long for a link: copy it as Python";
+      note.textContent = unsaid;
       return;
     }
     note.textContent = (await copy(text, shown)) ? "copied" : "select and copy";

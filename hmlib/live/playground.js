@@ -49,11 +49,14 @@ function render({ model, el }) {
   const write = (state) => addressOf(state, presets);
   const read = (text) => opened(stateFrom(text, presets), presets);
   const names = TRAITS;
-  const address = inAddress(state, model, root, { kind: "play", names, write, read });
+  const address = inAddress(state, model, root, {
+    kind: "play", at: "book/intro.html", names, write, read,
+  });
   root.querySelector(".hm-copy").append(...copyButtons({
     "Copy link": address.link, "Copy as Python": () => python(state),
   }));
-  const shown = (text) => stateFrom(text, presets, { ...state, layer: 0 });
+  const now = () => Object.fromEntries(TRAITS.map((name) => [name, state[name]]));
+  const shown = (text) => stateFrom(text, presets, { ...now(), layer: 0 });
   guide(root, "playground", shown, (text) => begin(state, shown(text)));
 
   const plane = new Plane(canvas, root);

@@ -10,7 +10,7 @@ import numpy as np
 from ipywidgets import HTML
 
 from hmlib import arithmetic, attention, inputs, limits
-from hmlib.live import Checked, Exact, Figure, links, read, site, source, wired
+from hmlib.live import Checked, Exact, Figure, links, read, source, wired
 from hmlib.live.links import kept
 from hmlib.shapes import Cloud, Matrix
 
@@ -108,7 +108,6 @@ class Playground(Figure):
     chosen = Checked(lambda chosen: inputs.count(chosen, "chosen", MOST_LAYERS))
     preset = Checked(str)
     presets = Exact(dict)
-    site = Checked(str)  # where links lead
 
     SHOW = ("arrows", "forest", "trails", "halfspace", "hulls", "K", "limit", "basin")
 
@@ -130,7 +129,7 @@ class Playground(Figure):
         tokens = start["tokens"] if tokens is None else tokens
         alpha = start["alpha"] if alpha is None else alpha
         given = {"tokens": tokens, "alpha": alpha, "A": A, "layer": layer, "show": show}
-        given |= {"chosen": chosen, "preset": preset, "presets": known, "site": site()}
+        given |= {"chosen": chosen, "preset": preset, "presets": known}
         super().__init__(**given)
 
     @classmethod

@@ -2,33 +2,48 @@
 // mean is judged. The model, words and all, loads when it is asked for.
 
 import { Plane } from "./canvas.js";
-import { button, field, h, revise, row, status } from "./elements.js";
+import { button, field, h, revise, status } from "./elements.js";
 import { Player, animate } from "./frames.js";
 import { drawWords } from "./gathering.js";
 import { explain, plain, unpack } from "./judge.js";
+import { copyButtons, inAddress } from "./links.js";
+import { keyToMarks, markedText } from "./marked.js";
+import { reviewAddress, reviewFrom } from "./reviewlink.js";
 import { State, inStep } from "./state.js";
+import { voteBars } from "./votes.js";
 
 const PACE = 1200; // milliseconds for a layer, when playing
-const MOST_VOTES = 6, MOST_UNKNOWN = 8; // that are named
+const FEW = 5; // known words: fewer are judged by accident
+const ADDRESSED = ["text", "left", "layer", "told"];
 
 function render({ model, el }) {
-  const state = stateOf(model), said = status();
+  const state = stateOf(model), said = status(), examples = model.get("examples");
   const canvas = h("canvas", { role: "img" });
   const controls = {
-    review: reviewField(state, model.get("examples")),
+    review: reviewField(state, examples),
     layer: layerField(state),
-    chips: chipsOf(state),
+    marked: markedText(state),
+    votes: voteBars(state),
+    told: toldBox(state, examples),
   };
   const loader = loadButton(state, model);
-  const root = page([canvas, ...said.nodes], controls, loader);
+  const root = page(canvas, said, controls, loader);
   el.append(root);
+  const address = inAddress(state, model, root, {
+    kind: "review", at: "notebooks/04_sentiment.html", names: ADDRESSED,
+    write: (state) => reviewAddress(state, examples),
+    read: (text) => reviewFrom(text, examples),
+  });
+  const unsaid = "a review of your own is not told: tick the box first";
+  root.querySelector(".hm-copy").append(
+    ...copyButtons({ "Copy link": address.link }, unsaid));
 
   const plane = new Plane(canvas, root);
-  const player = new Player(state, PACE, () => state.net?.depth ?? 0);
+  const player = new Player(state, () => PACE, () => state.net?.depth ?? 0);
   const update = () => {
     for (const control of Object.values(controls)) control.update();
     revise(canvas, { "aria-label": described(state) });
-    said.say(words(state));
+    said.say([state.damage, words(state)].filter(Boolean).join(" "));
     if (state.net) root.dataset.loaded = "yes";
   };
   const frames = animate(canvas, (now) => {
@@ -36,29 +51,31 @@ function render({ model, el }) {
     drawWords(plane, state);
     return state.playing;
   });
-  state.watch(["text", "left", "net", "layer", "playing"], () => {
-    update();
-    frames.ask();
-  });
+  state.watch([...ADDRESSED, "net", "playing", "damage"], update);
+  state.watch([...ADDRESSED, "net", "playing", "over"], frames.ask);
   const part = inStep(state, model, ["text"]);
   update();
   return () => {
     frames.stop();
     part();
+    address.stop();
     loader.stop();
   };
 }
 
 /** The review, what is left out of it, and what follows from them. */
 function stateOf(model) {
-  const text = model.get("text");
-  const state = new State({ text, left: [], net: null, layer: 0, playing: false });
+  const state = new State({
+    text: model.get("text"), left: [], told: false, damage: "", net: null, layer: 0,
+    over: -1, playing: false,
+  });
   const judge = () => {
     const { net, text } = state, words = plain(text, net?.stop ?? new Set());
     const left = state.left.filter((word) => words.includes(word));
     const judged = net && explain(net, words, left);
-    const whole = left.length ? explain(net, words) : judged;
-    Object.assign(state, { words, left, judged, whole });
+    const whole = net && left.length ? explain(net, words) : judged;
+    const layer = Math.min(state.layer, net?.depth ?? state.layer);
+    Object.assign(state, { words, left: net ? left : state.left, judged, whole, layer });
   };
   judge();
   state.watch(["text", "left", "net"], judge); // the first to hear of it
@@ -67,14 +84,19 @@ function stateOf(model) {
 
 function reviewField(state, examples) {
   const area = h("textarea", {
-    rows: 5, "aria-label": "Your review",
-    oninput: () => state.set({ text: area.value }),
+    rows: 3, "aria-label": "Your review",
+    oninput: () => state.set({ text: area.value, told: false, over: -1 }),
   });
-  const choose = () => menu.value && state.set({ text: examples[menu.value - 1][1] });
+  const choose = () => menu.value &&
+    state.set({ text: examples[menu.value - 1][1], left: [], layer: 0, over: -1, told: false });
   const names = examples.map(([name], i) => h("option", { value: i + 1 }, name));
   const menu = h("select", { onchange: choose },
     h("option", { value: "" }, "your own"), ...names);
-  const update = () => revise(area, { value: state.text });
+  const update = () => {
+    revise(area, { value: state.text });
+    const example = examples.findIndex(([, review]) => review === state.text);
+    revise(menu, { value: example < 0 ? "" : example + 1 });
+  };
   return { node: [field("Review", menu), area], update };
 }
 
@@ -93,37 +115,19 @@ function layerField(state) {
     revise(play, { textContent: state.playing ? "Pause" : "Play", disabled });
     revise(back, { disabled });
   };
-  return { node: [field("Layer", slider, shown), row(play, back)], update };
+  return { node: [play, field("Layer", slider, shown), back], update };
 }
 
-/** The words: press one to leave it out. */
-function chipsOf(state) {
-  const node = h("div", {
-    className: "hm-chips", role: "group",
-    "aria-label": "Words of the review. Press one to leave it out.",
+/** May a link tell a review of one's own? Only if the reader says so. */
+function toldBox(state, examples) {
+  const box = h("input", {
+    type: "checkbox", onchange: () => state.set({ told: box.checked }),
   });
-  const toggle = (word) => {
-    const others = state.left.filter((other) => other !== word);
-    state.set({ left: others.length < state.left.length ? others : [...others, word] });
-  };
-  const chip = (word) => {
-    const { net, left } = state;
-    if (!net) return h("span", { className: "hm-chip" }, word);
-    if (!net.index.has(word))
-      return h("span", { className: "hm-chip hm-unknown" }, word, " ?");
-    const pressed = { className: "hm-chip", "aria-pressed": left.includes(word) };
-    const made = revise(button(word, () => toggle(word)), pressed);
-    made.dataset.word = word;
-    return made;
-  };
-  let drawn = null; // the state of these chips
+  const node = h("label", { className: "hm-box" }, box,
+    h("span", {}, "a link may tell my review's text"));
   const update = () => {
-    const { words, left, net } = state, focused = document.activeElement?.dataset?.word;
-    if (drawn === state.words) return;
-    drawn = words;
-    node.replaceChildren(...[...new Set(words)].map(chip));
-    if (focused)
-      [...node.children].find((chip) => chip.dataset.word === focused)?.focus();
+    const example = examples.some(([, review]) => review === state.text);
+    revise(box, { checked: state.told, disabled: example });
   };
   return { node, update };
 }
@@ -157,10 +161,10 @@ function loadButton(state, model) {
   }
   const answered = (message) => take(message.model ?? null);
   model.on("msg:custom", answered);
-  return { node: row(load, note), stop: () => model.off("msg:custom", answered) };
+  return { node: h("div", { className: "hm-row" }, load, note), stop: () => model.off("msg:custom", answered) };
 }
 
-function page(stage, { review, layer, chips }, loader) {
+function page(canvas, said, { review, layer, marked, votes, told }, loader) {
   const root = h(
     "div",
     {
@@ -168,16 +172,23 @@ function page(stage, { review, layer, chips }, loader) {
       "aria-label":
         "Review explorer: the words of a review gather, and the mean is judged",
     },
+    ...review.node, loader.node, ...said.nodes,
     h("div", { className: "hm-columns" },
-      h("div", { className: "hm-stage" }, ...stage),
-      h("div", { className: "hm-controls" },
-        review.node, loader.node, layer.node, h("p", {}, HOW), chips.node)));
+      h("div", { className: "hm-stage" }, canvas,
+        h("div", { className: "hm-bar" }, ...layer.node)),
+      votes.node),
+    marked.node, keyToMarks(),
+    h("details", { className: "hm-more" },
+      h("summary", {}, "More: links, how to read this"),
+      h("p", {}, HOW), told.node, h("div", { className: "hm-copy" })));
   root.dataset.live = "reviews";
   return root;
 }
 
-const HOW = "Press a word to leave it out; " +
-  "a word with a question mark is unknown to the model.";
+const HOW = "Along: how far a word is turned to the positive side. Up: how long it is; " +
+  "the longest lead. Each word follows an arrow, layer by layer, and the triangle is " +
+  "the mean of all, which is judged. Bars are the leaders' votes: each begins where " +
+  "the one before it ends. Press a word in the text to leave it out.";
 const ASLEEP = "These are the words of the text; the model will drop some. " +
   "Load it to see them gather and be judged.";
 const SPEECHLESS = "The model knows none of these words, so there is nothing to judge.";
@@ -190,17 +201,12 @@ function verdict(logit) {
 function words({ net, left, judged, whole }) {
   if (!net) return ASLEEP;
   if (!judged.tokens) return SPEECHLESS;
-  const votes = [...judged.shares].sort((p, q) => Math.abs(q[1]) - Math.abs(p[1]));
-  const gathered = votes.slice(0, MOST_VOTES).map(([root, share]) =>
-    `${judged.names[root]} ${share > 0 ? "+" : "−"}${Math.abs(share).toFixed(2)}`);
-  const unknown = [...new Set(judged.unknown)].slice(0, MOST_UNKNOWN);
+  const few = judged.names.length < FEW;
   const said = [
-    `${verdict(judged.logit)}.`,
+    `${verdict(judged.logit)} by its own account, which is not calibrated.`,
+    few && `It knows only ${judged.names.length} of the words: do not trust it.`,
     left.length && `Left out: ${left.join(", ")}.`,
     left.length && `With all words: ${verdict(whole.logit)}.`,
-    `Shares of the places where words gather: ${gathered.join(", ")};`,
-    `bias ${net.bias.toFixed(2)}.`,
-    unknown.length && `Unknown: ${unknown.join(", ")}.`,
   ];
   return said.filter(Boolean).join(" ");
 }

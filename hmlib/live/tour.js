@@ -4,27 +4,32 @@
 
 import { button } from "./elements.js";
 
+const EVENT = "hm-show"; // asks a figure to show what a place says
+const before = (a, b) => Boolean(a.compareDocumentPosition(b) & 4);
+
 /**
- * Turn the places between this figure and the next one of its kind into buttons.
- * act(text) does what a place says; a place that it cannot read stays text.
+ * Turn the places that this figure can read into buttons. Each sets the last figure of
+ * its kind before it, by act(text) there.
  */
 export function guide(root, kind, reads, act) {
-  const before = (a, b) => Boolean(a.compareDocumentPosition(b) & 4);
-  const later = [...document.querySelectorAll(`[data-live="${kind}"]`)]
-    .filter((other) => other !== root && before(root, other));
-  const mine = (place) => before(root, place) && !later.some((o) => before(o, place));
+  root.addEventListener(EVENT, ({ detail }) => {
+    act(detail);
+    bringIntoView(root);
+  });
+  const figures = () => [...document.querySelectorAll(`[data-live="${kind}"]`)];
   const free = "span[data-show]:not([data-shown])";
-  for (const place of [...document.querySelectorAll(free)].filter(mine)) {
-    const text = place.dataset.show;
-    if (!reads(text)) continue;
+  for (const place of document.querySelectorAll(free)) {
+    const detail = place.dataset.show;
+    if (!before(root, place) || !reads(detail)) continue;
     place.dataset.shown = "yes";
     const show = button("", () => {
-      act(text);
-      bringIntoView(root);
+      const figure = figures().findLast((figure) => before(figure, place));
+      figure.dispatchEvent(new CustomEvent(EVENT, { detail }));
     });
     show.className = "hm-show";
+    show.title = "show this in the figure";
     show.append(...place.childNodes);
-    place.replaceChildren(show);
+    place.append(show);
   }
 }
 
