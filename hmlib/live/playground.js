@@ -39,12 +39,15 @@ function render({ model, el }) {
     about: aboutOf(state, presets),
     tasks: taskList(state, presets),
     legend: legend(state),
+  };
+  const folded = { // under "More", and left alone until that is open
     cloud: cloudMenu(state, presets),
     token: tokenFields(state),
     show: showBoxes(state),
     matrix: matrixControl(state),
   };
-  const root = page(state, canvas, said, controls);
+  const root = page(state, canvas, said, { ...controls, ...folded });
+  const fold = root.querySelector(".hm-more");
   el.append(root);
   const write = (state) => addressOf(state, presets);
   const read = (text) => opened(stateFrom(text, presets), presets);
@@ -64,7 +67,8 @@ function render({ model, el }) {
   const player = new Player(state, pace, () => state.course.arrival ?? state.course.last);
   let stale = true; // the words and the controls are
   function update() {
-    for (const control of Object.values(controls)) control.update();
+    const seen = fold.open ? { ...controls, ...folded } : controls;
+    for (const control of Object.values(seen)) control.update();
     const { tokens, chosen, probed, course } = state, name = `token ${chosen + 1} chosen`;
     const label = `Plane with ${tokens.length} tokens, ${name}. Keys: see below.`;
     revise(canvas, { "aria-label": label });
@@ -87,6 +91,7 @@ function render({ model, el }) {
     stale = true;
     frames.ask();
   });
+  fold.addEventListener("toggle", update);
   listenToPointers(canvas, plane, state);
   listenToKeys(canvas, state);
   const part = inStep(state, model, TRAITS);

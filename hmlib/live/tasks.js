@@ -65,7 +65,7 @@ export function taskList(state, presets) {
   const update = () => {
     const { preset } = state, tasks = presets[preset]?.try ?? [];
     if (preset !== of) (of = preset), (done = tasks.map(() => false));
-    const fresh = tasks.length && !untouched();
+    const fresh = done.includes(false) && !untouched();
     tasks.forEach((task, k) => (done[k] ||= fresh && isDone(task.when, state)));
     items.forEach((item, k) => {
       const said = tasks[k]?.say ?? "";
