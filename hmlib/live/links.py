@@ -13,7 +13,6 @@ from hmlib import inputs
 MOST_SIGNS, MOST_TOKENS, LAST_LAYER = 60_000, 1_000, 10_000
 NUMBER = re.compile(r"-?([0-9]+\.?[0-9]*|\.[0-9]+)(e-?[0-9]{1,3})?")
 FRACTION = re.compile(r"-?[0-9]{1,40}/[0-9]{1,40}")
-DAMAGED = "a link as it was copied from a figure"
 
 
 def kept(x):
@@ -48,17 +47,6 @@ def check_sum(text: str) -> str:
     return "".join("0123456789abcdefghijklmnopqrstuvwxyz"[digit] for digit in digits)
 
 
-def fields(link: str, kind: str) -> dict[str, str]:
-    """{name: text} of the part of a link behind its #, if that is as it was sealed."""
-    text = unquote(inputs.instance(link, "link", str)[-MOST_SIGNS:].strip())
-    found = re.search(rf"(?:^|#)({kind})[0-9]*(=.*)&sum=([0-9a-z]{{4}})$", text, re.S)
-    body = found[1] + found[2] if found else ""
-    whole = found and check_sum(body) == found[3]
-    parts = [part.partition("=")[::2] for part in body.split("&")]
-    whole = whole and len(dict(parts)) == len(parts)
-    return dict(inputs.check(whole, "link", link, DAMAGED) and parts)
-
-
 def _count(text, most):
     right = re.fullmatch("[0-9]{1,5}", text) and int(text) <= most
     return int(inputs.check(right, "a number of the link", text, f"0 to {most}"))
@@ -88,6 +76,7 @@ def _once(names):
 
 
 READ = {
+    "play": str,
     "tokens": _tokens,
     "alpha": number,
     "A": _matrix,
@@ -103,8 +92,12 @@ def read(link: str) -> dict:
     >>> read("#play=comb-of-windows&alpha=2/9&sum=llry")
     {'play': 'comb-of-windows', 'alpha': Fraction(2, 9)}
     """
-    said = fields(link, "play")
-    values = {"play": said.pop("play")}
-    unknown = set(said) - set(READ)
-    inputs.check(not unknown, "link", link, DAMAGED)
-    return values | {name: READ[name](text) for name, text in said.items()}
+    text = unquote(inputs.instance(link, "link", str)[-MOST_SIGNS:].strip())
+    found = re.search(r"(?:^|#)(play)[0-9]*(=.*)&sum=([0-9a-z]{4})$", text, re.S)
+    body = found[1] + found[2] if found else ""
+    parts = [part.partition("=")[::2] for part in body.split("&")]
+    said = dict(parts)
+    whole = found and check_sum(body) == found[3] and len(said) == len(parts)
+    expected = "a link as it was copied from a figure"
+    inputs.check(whole and not set(said) - set(READ), "link", link, expected)
+    return {name: READ[name](text) for name, text in said.items()}

@@ -28,19 +28,10 @@ def presets() -> dict:
     (0.5, 8, [1.0, Fraction(1, 3)])
     """
     rows = json.loads(read("presets.json"))
-    return {
-        name: row
-        | {
-            "tokens": [[_exact(x) for x in z.split()] for z in row["tokens"]],
-            "alpha": _exact(row["alpha"]),
-            "A": None,
-        }
-        for name, row in rows.items()
-    }
-
-
-def _exact(text):
-    return kept(Fraction(text)) if "/" in text else float(text)
+    for row in rows.values():
+        row["tokens"] = [[links.number(x) for x in z.split()] for z in row["tokens"]]
+        row |= {"alpha": links.number(row["alpha"]), "A": None}
+    return rows
 
 
 def _kept(X, name):
