@@ -25,6 +25,7 @@ LOCK = {
 }
 CONFIG = yaml.safe_load((ROOT / "_config.yml").read_text())
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
+NARROW = [path for path in NOTEBOOKS if path.name[:2] in {"01"}]
 BOOK = {page.name: page.read_text() for page in (ROOT / "book").glob("*.md")}
 
 
@@ -198,6 +199,23 @@ def test_a_notebook_can_be_compared(notebook):
             assert not any(
                 "image/" in kind or "widget" in kind for kind in output.get("data", {})
             )
+
+
+def printed(cell):
+    """What a cell says on the page; a table there has lines of its own."""
+    if {"remove-cell", "remove-output"} & set(cell["metadata"].get("tags", [])):
+        return
+    for output in cell["outputs"]:
+        data = output.get("data", {"text/plain": output.get("text", "")})
+        if "text/markdown" not in data:
+            yield "".join(data.get("text/plain", ""))
+
+
+@pytest.mark.parametrize("path", NARROW, ids=lambda path: path.stem)
+def test_cells_and_what_they_print_fit_the_page(path):
+    for cell in code_cells(json.loads(path.read_text())):
+        for text in (cell["source"], *printed(cell)):
+            assert [line for line in text.splitlines() if len(line) > 79] == []
 
 
 def test_every_figure_has_caption_name_and_alt_text(notebook):
