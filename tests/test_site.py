@@ -10,6 +10,8 @@ import pytest
 from browsing import PAGES, SITE, visit
 from test_project import tool
 
+from hmlib.live import links
+
 if not PAGES:
     pytest.skip("the site is not built: run `make book` first", allow_module_level=True)
 ADDRESS = tool("build_book").address()
@@ -106,6 +108,27 @@ def test_the_live_figures_are_alive(browser, path, name, scheme):
             figure.get_by_role("button", name="Load the model").click()
             page.locator("[data-live=reviews][data-loaded]").wait_for()
             figure.locator(".hm-status", has_text="% sure").wait_for()
+    assert wrong == []
+    page.context.close()
+
+
+@pytest.mark.parametrize("path", [path for path in LIVE if "notebooks/0" in path][:3])
+def test_a_link_is_opened_and_the_text_sets_the_figure(browser, path):
+    """Under the site's policy, beside the theme's scripts, which read the address, too."""
+    body = "play=hidden-corner&alpha=2/9&layer=2"
+    address = f"file://{SITE}/{path}#{body}&sum={links.check_sum(body)}"
+    page, wrong = visit(browser, address)
+    figure = page.locator("[data-live=playground]").first
+    figure.locator(".hm-status", has_text="Layer 2:").wait_for()
+    assert figure.locator(".hm-exact").first.input_value() == "2/9"
+    places = page.locator("button.hm-show")
+    assert (
+        places.count() >= 3
+        and page.locator("span[data-show]:not([data-shown])").count() == 0
+    )
+    places.first.focus()
+    page.keyboard.press("Enter")
+    figure.locator(".hm-status", has_text="Layer 0:").wait_for()
     assert wrong == []
     page.context.close()
 
