@@ -3,6 +3,7 @@ and the check says what today's code would compute again, and computes some of i
 
 import json
 import os
+import subprocess
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -186,3 +187,25 @@ def test_the_cheapest_task_of_each_study_again(study, tmp_path):
         pytest.skip("needs the full data: `python -m studies data --help`")
     again = check.again(module, names, tmp_path)
     assert again == {name: entries[name]["facts"] for name in names}
+
+
+def test_results_do_not_make_a_tree_unclean(tmp_path, monkeypatch):
+    """Or the first task that is added would leave all others out. Code does."""
+
+    def git(*command):
+        who = ["-c", "user.name=x", "-c", "user.email=x@example.org"]
+        subprocess.run(["git", *who, *command], cwd=tmp_path, check=True)
+
+    git("init", "-q")
+    for folder in ("results", "studies"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "x").write_text("1")
+    git("add", "-A")
+    git("commit", "-qm", "x")
+    monkeypatch.setattr(provenance, "ROOT", tmp_path)
+    assert provenance.commit().isalnum()
+    (tmp_path / "results" / "x").write_text("2")
+    (tmp_path / "results" / "more").write_text("2")
+    assert provenance.commit().isalnum()
+    (tmp_path / "studies" / "x").write_text("2")
+    assert provenance.commit().endswith("+changes")
