@@ -66,12 +66,16 @@ def curve(facts):
 def left(facts):
     """Each way out at each rate, against the control that was trained on alike."""
     names = {f"{kind}, {rate:g}": rate for kind in WAYS_OUT for rate in RATES}
-    return present(
-        {
-            name: partial(against, facts, f"left {name},", f"left {CONTROL}, {rate:g},")
-            for name, rate in names.items()
-        }
-    )
+    return present({name: partial(_left, facts, name, names[name]) for name in names})
+
+
+def _left(facts, name, rate):
+    row = against(facts, f"left {name},", f"left {CONTROL}, {rate:g},")
+    runs = [
+        facts[f"left {name}, {seed}"] for seed in facts.seeds(f"left {name},", SEEDS)
+    ]
+    chosen = [run["epochs"][run["best"]] for run in runs]
+    return row | {key: [epoch[key] for epoch in chosen] for key in ("gone", "longer")}
 
 
 TABLES = {"curve": curve, "left": left}  # of results/circle.json
