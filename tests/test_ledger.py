@@ -166,6 +166,20 @@ def test_the_check(ran, tmp_path, capsys, monkeypatch):
         check.main(["nothing"], command.STUDIES)
 
 
+def test_the_check_without_the_data(ran, tmp_path, capsys, monkeypatch):
+    """What can be said without it is said, with how to get it."""
+    ran(a_study())
+
+    def missing(*_):
+        raise FileNotFoundError("reviews not found. Get them.")
+
+    monkeypatch.setattr(check, "again", missing)
+    check.main(["variations", "--results", str(tmp_path / "results")], command.STUDIES)
+    said = capsys.readouterr().out
+    assert said.count("today's") == 2
+    assert "not computed again: reviews not found. Get them." in said
+
+
 def test_the_cheapest_counts_what_it_needs(ran):
     entries, _ = ran(a_study())
     for name, seconds in {"n 0": 5, "n 1": 2, "sum": 0}.items():
@@ -175,6 +189,7 @@ def test_the_cheapest_counts_what_it_needs(ran):
     assert check.cheapest(a_study(), entries, 3) == ["n 1"]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("study", command.STUDIES)
 def test_the_cheapest_task_of_each_study_again(study, tmp_path):
     """By today's code, what its entry says."""
