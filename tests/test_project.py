@@ -124,10 +124,10 @@ def test_the_map_has_rows():
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: re.sub(r"\W+", "-", row[2:60]))
 def test_every_statement_has_a_function_and_a_test(row):
-    _, statement, whose, chapter, functions, tests, _ = re.split(r"(?<!\\)\|", row)
+    _, statement, standing, functions, tests, _ = re.split(r"(?<!\\)\|", row)
     sources = "".join(path.read_text() for path in (ROOT / "tests").glob("test_*.py"))
-    assert whose.strip()
-    assert re.search(r"\{doc\}`\d <(/notebooks/\w+)>`|^ \d, to come $", chapter)
+    said = re.match(r" \{standing\}`([^`]+)`", standing)
+    assert said and said[1] in tool("standing").STANDINGS
     for label in re.findall(r"\{prf:ref\}`(\S+)`", statement):
         assert any(
             f":label: {label}\\n" in notebook.read_text() for notebook in NOTEBOOKS

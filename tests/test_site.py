@@ -32,6 +32,10 @@ def test_a_page_is_complete_offline(browser, path):
             )
             > 0
         )
+    for picture in page.locator(".bd-article svg.picture").all():
+        assert len(picture.get_attribute("aria-label")) > 40
+        assert picture.bounding_box()["width"] > 100
+    assert page.locator(".bd-article img[src$='.svg']").count() == 0
     page.context.close()
 
 
@@ -244,4 +248,50 @@ def test_axe_finds_nothing(browser, server, axe, path, scheme, width):
     ]
     assert serious == []
     assert "region" not in [v["id"] for v in found]
+    page.context.close()
+
+
+# Boxes, and what links show
+
+
+@pytest.mark.parametrize("path", [p for p in PAGES if p.startswith("notebooks/")])
+def test_every_box_carries_its_standing(browser, path):
+    page, _ = visit(browser, f"file://{SITE}/{path}")
+    boxes = page.locator(".bd-article div.proof:not(.a-proof)")
+    badges = boxes.locator("> .admonition-title > .standing")
+    assert boxes.count() == badges.count() > 0
+    assert boxes.locator("> .box-links a").count() >= 2 * boxes.count()
+    for number, box in enumerate(boxes.all(), 1):
+        said = box.locator(".caption-number").inner_text()
+        assert said.strip().endswith(f".{number}"), "one counter for all boxes"
+    assert page.locator("[id=proof]").count() == 0
+    page.context.close()
+
+
+def test_a_link_shows_where_it_leads(browser, server):
+    """By mouse and by keyboard, from this page and from others; Escape takes it away, and touch just follows."""
+    page, wrong = visit(browser, f"{server}/notebooks/03_leaders.html")
+    card = page.locator("#preview")
+    there = page.locator(
+        "article a.reference.internal[href='02_convergence.html#lem-hulls']"
+    )
+    there.first.scroll_into_view_if_needed()
+    there.first.hover()
+    card.filter(has_text="never grows").wait_for()
+    card.locator("mjx-container").first.wait_for()
+    assert card.locator("[id], a").count() == 0
+    page.keyboard.press("Escape")
+    assert card.is_hidden()
+    page.mouse.move(0, 0)
+    here = page.locator("article a.reference.internal[href='#lem-frozen']").first
+    here.focus()
+    page.keyboard.press("Shift+Tab")
+    page.keyboard.press("Tab")
+    card.filter(has_text="Leaders are frozen").wait_for()
+    assert here.get_attribute("aria-describedby") == "preview"
+    place = card.bounding_box()
+    assert (
+        place["x"] >= 0 and place["x"] + place["width"] <= page.viewport_size["width"]
+    )
+    assert wrong == []
     page.context.close()

@@ -13,6 +13,9 @@ import textwrap
 from importlib.metadata import version
 from pathlib import Path
 
+import pictures
+import previews
+
 from hmlib.files import write_whole
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -36,7 +39,9 @@ def main():
     search = INDEX.parent / "_static" / "searchtools.js"
     write_whole(search, search.read_text(encoding="utf-8") + SEARCH)
     for page in sorted(INDEX.parent.rglob("*.html")):
-        write_whole(page, finished(page.read_text(encoding="utf-8")))
+        text = finished(page.read_text(encoding="utf-8"))
+        write_whole(page, pictures.with_pictures(text, page))
+    previews.write(INDEX.parent)
     print(f"\nThe book is here: {INDEX.as_uri()}")
 
 
@@ -199,6 +204,12 @@ MENDED = (
     ),  # a wide one scrolls, by keys too
     # So does wide code. The theme sees to that once, when a page has loaded, which may be before its text is as wide.
     (r'(<div class="highlight">)<pre>', r'\1<pre tabindex="0">'),
+    # Names that all proofs and all boxes share are no names.
+    (
+        r'<div class="proof admonition" id="proof">',
+        '<div class="proof admonition a-proof">',
+    ),
+    (r'(<section class="\w+-content") id="proof-content">', r"\1>"),
     # What a folded cell says of itself is its name; another one hides it from those who listen.
     (r'<summary aria-label="Toggle hidden content">', "<summary>"),
     (

@@ -8,6 +8,8 @@ import ast
 import re
 from pathlib import Path
 
+import standing
+
 ROOT = Path(__file__).resolve().parent.parent
 
 CODE = """# The package, function by function
@@ -71,6 +73,17 @@ def pages():
     }
 
 
+def attacked(test):
+    """The line that leads from a test back to the boxes that it tries to break."""
+    rows = standing.rows(standing.MAP.read_text(encoding="utf-8"))
+    boxes = [
+        f"{{prf:ref}}`{label}`"
+        for label, row in rows.items()
+        if f"{{ref}}`{test}`" in row["tests"]
+    ]
+    return [f"Of {', '.join(boxes)}:", ""] if boxes else []
+
+
 def page(head, paths, wanted):
     parts, seen = [head], {}
     for path in paths:
@@ -93,8 +106,8 @@ def page(head, paths, wanted):
                             f"{label} stands in {seen[label]} and in {path.name}: a page needs one name for one thing."
                         )
                     seen[label] = path.name
+                    shown += ["", *attacked(node.name)]
                     shown += [
-                        "",
                         f"```{{literalinclude}} ../{folder}/{path.name}",
                         f":pyobject: {node.name}",
                     ]

@@ -1,0 +1,242 @@
+"""What a reader leans on: whose a statement is, what a reference is called, what a link shows."""
+
+import io
+import json
+import re
+from types import SimpleNamespace
+from xml.etree import ElementTree
+
+import citations
+import matplotlib.pyplot as plt
+import numpy as np
+import pictures
+import previews
+import pytest
+import standing
+from docutils import nodes
+from pybtex.database import parse_string
+from sphinx_proof.nodes import lemma_node
+from test_project import NOTEBOOKS, ROOT
+
+from hmlib.figures import style
+
+MAP = (ROOT / "book" / "statements.md").read_text()
+ROW = "| {prf:ref}`lem-one`: one | {standing}`ours` | {ref}`step <code-step>` | {ref}`test_it_holds` |"
+
+
+# Boxes
+
+
+def test_every_box_has_a_row_and_every_row_a_box():
+    found = re.findall(
+        r"\{prf:(?!ref|proof)\w+\}[^\n]*\n:label: ([\w-]+)",
+        "".join(
+            "".join(cell["source"])
+            for path in NOTEBOOKS
+            for cell in json.loads(path.read_text())["cells"]
+        ),
+    )
+    assert sorted(found) == sorted(standing.rows(MAP)) and len(found) > 70
+
+
+def box(label="lem-one"):
+    node = lemma_node(label=label)
+    node += [nodes.title("", "One"), nodes.section()]
+    document = nodes.Element("", node)
+    env = SimpleNamespace(docname="notebooks/1", note_dependency=lambda path: None)
+    return document, node, SimpleNamespace(env=env)
+
+
+def test_a_box_says_whose_it_is_and_where_it_is_tested(monkeypatch, tmp_path):
+    (tmp_path / "map.md").write_text(ROW)
+    monkeypatch.setattr(standing, "MAP", tmp_path / "map.md")
+    document, node, app = box()
+    standing.mark(app, document)
+    (badge,) = node[0].findall(nodes.inline)
+    assert badge.astext() == "ours" and badge["classes"] == [
+        "standing",
+        "standing-ours",
+    ]
+    assert node[-1].astext() == "Code step Tests it holds "
+    assert [link["reftarget"] for link in node[-1].findall() if "reftarget" in link]
+
+
+def test_a_box_without_a_row_is_an_error(monkeypatch, tmp_path, caplog):
+    """The build takes warnings for errors."""
+    (tmp_path / "map.md").write_text(ROW)
+    monkeypatch.setattr(standing, "MAP", tmp_path / "map.md")
+    said = []
+    monkeypatch.setattr(
+        standing.logging,
+        "getLogger",
+        lambda name: SimpleNamespace(
+            warning=lambda text, *a, **k: said.append(text % a)
+        ),
+    )
+    document, node, app = box("lem-two")
+    standing.mark(app, document)
+    assert said == ["the box lem-two has no row in the statement map"]
+    assert len(node) == 2
+
+
+def test_a_box_has_one_row():
+    with pytest.raises(ValueError, match="lem-one has two rows in the statement map"):
+        standing.rows(f"{ROW}\n{ROW}")
+
+
+def test_a_standing_is_one_of_six():
+    said = []
+    reporter = SimpleNamespace(error=lambda text, line: said.append(text))
+    inliner = SimpleNamespace(
+        reporter=reporter, problematic=lambda *args: nodes.problematic()
+    )
+    assert standing.role("standing", "", "reconstructed", 1, inliner)[1] == []
+    standing.role("standing", "", "theirs", 1, inliner)
+    assert said[0].startswith("no such standing: 'theirs'; expected one of paper,")
+    for name in standing.STANDINGS:
+        assert f"\n{{standing}}`{name}`\n: " in MAP, "the map explains each"
+
+
+# References
+
+TWO = """@misc{a, author = {R{\\'e}nyi, Alfr{\\'e}d and Sulanke, Rolf}, year = {1963}}
+@misc{b, author = {van der Waerden, Bartel and Noether, Emmy and Artin, Emil}, year = {1930a}}
+@misc{c, author = {{The Group}}}"""
+
+
+def test_a_reference_is_called_by_its_authors_and_its_year():
+    entries = list(parse_string(TWO, "bibtex").entries.values())
+    labels = citations.Labels().format_labels(entries)
+    assert labels == [
+        "Rényi and Sulanke, 1963",
+        "van der Waerden et al., 1930a",
+        "The Group",
+    ]
+
+
+def test_two_works_with_one_name_are_refused():
+    entries = list(parse_string(TWO, "bibtex").entries.values())
+    with pytest.raises(
+        ValueError, match=r"letters in references\.bib: \{'The Group'\}"
+    ):
+        citations.Labels().format_labels([*entries, entries[-1]])
+
+
+# Previews
+
+BOX = '<div class="proof lemma admonition" id="lem-one"><p id="x">One <a href="#y">two</a></p></div>'
+PAGE = "<html><body><article>{}</article></body></html>"
+
+
+def link(href):
+    return f'<a class="reference internal" href="{href}">see</a>'
+
+
+@pytest.fixture
+def site(tmp_path):
+    previews.targets.cache_clear()
+    (tmp_path / "book").mkdir()
+    (tmp_path / "one.html").write_text(PAGE.format(BOX))
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("href", "shown"),
+    [
+        ("../one.html#lem-one", True),
+        ("../one.html#elsewhere", False),
+        ("../gone.html#lem-one", False),
+        ("../../one.html#lem-one", False),  # beyond the site
+        ("#lem-one", False),  # the script finds it on the page
+        ("https://example.org/one.html#lem-one", False),
+    ],
+)
+def test_a_page_holds_what_its_links_lead_to(site, href, shown):
+    path = site / "book" / "two.html"
+    path.write_text(PAGE.format(link(href) * 2))
+    (site.parent / "one.html").write_text(PAGE.format(BOX))
+    previews.write(site)
+    text = path.read_text()
+    kept = '<div class="proof lemma admonition"><p>One two</p></div>'
+    template = f'<template class="preview" data-for="{href}">{kept}</template>\n</body>'
+    assert text.count("<template") == (template in text) == shown
+
+
+def test_previews_are_not_previewed(site):
+    """A template holds no target: the pages are read before any is written."""
+    for name in ("two", "three"):
+        (site / f"{name}.html").write_text(PAGE.format(link("one.html#lem-one")))
+    previews.write(site)
+    assert "lem-one" not in previews.targets(site / "two.html")
+
+
+# Pictures
+
+
+@pytest.fixture(scope="module")
+def drawn():
+    """A figure with text, markers that are used again, clips and colours: (its file, as the page has it)."""
+    with plt.rc_context({"svg.hashsalt": "test", "svg.fonttype": "none"}):
+        figure, axes = plt.subplots(figsize=(4, 3))
+        axes.plot([0, 1, 2], [0.123456, 2.5, -1], "o-", color="#0072B2")
+        axes.plot([0, 1, 2], [1, -2.5, 1], "o-", color="#123456")
+        axes.set_title('a < b & "c"')
+        file = io.StringIO()
+        figure.savefig(file, format="svg")
+        plt.close(figure)
+    return file.getvalue(), pictures.inline(file.getvalue(), "p7", 'x < "y"')
+
+
+def test_a_picture_is_named_and_its_text_is_text(drawn):
+    _, svg = drawn
+    root = ElementTree.fromstring(svg)
+    assert (root.get("role"), root.get("aria-label")) == ("img", 'x < "y"')
+    assert 'a < b & "c"' in [node.text for node in root.iter("text")]
+    assert root.get("style") == "max-width: 384px"  # four inches
+
+
+def test_names_in_a_picture_are_its_own_and_lead_somewhere(drawn):
+    _, svg = drawn
+    names = re.findall(r' id="([^"]*)"', svg)
+    linked = set(re.findall(r'(?:href="#|url\(#)([^")]*)', svg))
+    assert len(names) == len(set(names)) and set(names) == linked
+    assert linked and all(name.startswith("p7-") for name in linked)
+
+
+def test_colours_of_the_book_follow_the_theme_and_others_stay(drawn):
+    _, svg = drawn
+    assert "var(--picture-blue, #0072b2)" in svg and "#123456" in svg
+    css = (ROOT / "book" / "assets" / "book.css").read_text()
+    for name in set(pictures.NAMES.values()):
+        assert f"--picture-{name}: #" in css
+    assert {c.lower() for c in style.COLOURS} | {style.INK} <= set(pictures.NAMES)
+
+
+def test_a_picture_is_shorter_and_off_by_no_more_than_a_tenth_of_a_point(drawn):
+    file, svg = drawn
+    assert len(svg) < 0.6 * len(file)
+    paths = [
+        [np.array([float(x) for x in pictures.NUMBER.findall(d)]) for d in found]
+        for found in (re.findall(r' d="([^"]*)"', text) for text in (file, svg))
+    ]
+    before = [d for d in paths[0] if len(d)]
+    for after in paths[1]:
+        near = [abs(b - after).max() for b in before if len(b) == len(after)]
+        assert min(near) <= 0.05 + 1e-9
+
+
+@pytest.mark.parametrize(
+    ("number", "digits", "text"),
+    [("1.25", 1, "1.2"), ("-0.04", 1, "0"), ("10", 1, "10"), ("2.5e-2", 3, "0.025")],
+)
+def test_numbers_are_short(number, digits, text):
+    assert pictures.rounded(number, digits) == text
+
+
+def test_a_page_holds_its_pictures_and_leaves_others(tmp_path, drawn):
+    (tmp_path / "_images").mkdir()
+    (tmp_path / "_images" / "a.svg").write_text(drawn[0])
+    page = '<img alt="a &quot;b&quot;" src="_images/a.svg" /><img src="_images/a.svg"><img src="_images/b.gif">'
+    text = pictures.with_pictures(page, tmp_path / "x.html")
+    assert text.count('class="picture"') == 2 and '<img src="_images/b.gif">' in text
+    assert 'aria-label="a &quot;b&quot;"' in text and ' id="p2-' in text

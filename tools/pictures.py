@@ -1,0 +1,139 @@
+"""Figures inside the page: vector graphics whose colours follow the theme, and whose text is text.
+
+Matplotlib draws dark on light. Here each colour becomes a custom property of the page
+(book.css has them for light and for dark), with what was drawn as its fallback.
+"""
+
+import html
+import re
+from collections import Counter
+from itertools import count
+from pathlib import Path
+from xml.etree import ElementTree
+
+NAMES = {
+    "#000000": "ink",
+    "#333333": "ink",
+    "#ffffff": "paper",
+    "#b0b0b0": "faint",
+    "#bbbbbb": "faint",
+    "#999999": "grey",
+    "#0072b2": "blue",
+    "#e69f00": "orange",
+    "#009e73": "green",
+    "#d55e00": "red",
+    "#56b4e9": "sky",
+    "#cc79a7": "purple",
+    "#f0e442": "yellow",
+}
+IMAGE = re.compile(r'<img [^>]*?src="([^"]*_images/[\w.-]+\.svg)"[^>]*?/?>')
+NUMBER = re.compile(r"-?\d+\.?\d*(?:e-?\d+)?")
+LINK = re.compile(r"(?<=#)[\w.-]+(?=\)|$)")
+POINT = 4 / 3  # CSS pixels
+
+
+def with_pictures(page, path):
+    """The page at this path, each of its SVG figures written into it."""
+    numbers = count(1)
+
+    def drawn(found):
+        source = (Path(path).parent / found[1]).resolve()
+        alt = re.search(r'alt="([^"]*)"', found[0])
+        text = html.unescape(alt[1]) if alt else ""
+        return inline(source.read_text(encoding="utf-8"), f"p{next(numbers)}", text)
+
+    return IMAGE.sub(drawn, page)
+
+
+def inline(svg, name, alt):
+    """An SVG file as an element of a page: names of its own, no more digits than one sees."""
+    root = ElementTree.fromstring(svg)
+    width = float(root.get("width").removesuffix("pt"))
+    used = {
+        link
+        for node in root.iter()
+        for key, value in node.attrib.items()
+        if key.endswith("href") or "url(#" in value
+        for link in LINK.findall(value)
+    }
+    styles = Counter(node.get("style") for node in root.iter() if node.get("style"))
+    often = (style for style, times in styles.items() if times > 1)
+    classes = {style: f"{name}-{k}" for k, style in enumerate(often)}
+    for node in root.iter():
+        node.tag = node.tag.split("}")[-1]
+        for key, value in list(node.attrib.items()):
+            del node.attrib[key]
+            key, value = tidied(key.split("}")[-1], value, name, used, classes)
+            if key:
+                node.set(key, value)
+    strip(root)
+    root.attrib = {
+        "class": "picture",
+        "viewBox": root.get("viewBox"),
+        "role": "img",
+        "aria-label": alt,
+        "style": f"max-width: {width * POINT:.0f}px",
+    }
+    rules = "".join(f".{kind}{{{coloured(s)}}}" for s, kind in classes.items())
+    root.insert(0, made("style", rules))
+    return ElementTree.tostring(root, encoding="unicode", short_empty_elements=True)
+
+
+def made(tag, text):
+    node = ElementTree.Element(tag)
+    node.text = text
+    return node
+
+
+def tidied(key, value, name, used, classes):
+    """An attribute as the page has it; (None, None) if nothing refers to it."""
+    if key == "id":
+        return (key, f"{name}-{value}") if value in used else (None, None)
+    if key == "style" and value in classes:
+        return "class", classes[value]
+    if key == "d":
+        return key, short(value)
+    if key in ("x", "y"):
+        return key, rounded(value)
+    value = LINK.sub(lambda m: f"{name}-{m[0]}" if m[0] in used else m[0], value)
+    return key, coloured(value) if key == "style" else value
+
+
+def strip(node):
+    """Take away what draws nothing, and groups that say nothing."""
+    kept = []
+    for child in node:
+        strip(child)
+        if child.tag in ("metadata", "style"):
+            continue
+        invisible = child.tag == "path" and child.get("style") == "fill: none"
+        if child.tag == "g" and not child.attrib:
+            kept += list(child)
+        elif not invisible and not (child.tag in ("g", "defs") and not len(child)):
+            kept.append(child)
+    if node.tag not in ("text", "tspan", "style"):
+        node.text = None
+        for child in kept:
+            child.tail = None
+        node[:] = kept
+
+
+def coloured(style):
+    def named(found):
+        colour = found[0].lower()
+        name = NAMES.get(colour)
+        return f"var(--picture-{name}, {colour})" if name else colour
+
+    return re.sub(r"#[0-9a-fA-F]{6}\b", named, style)
+
+
+def short(path):
+    """A path with a tenth of a point; small shapes, markers among them, with a thousandth."""
+    large = max((abs(float(x)) for x in NUMBER.findall(path)), default=0)
+    path = NUMBER.sub(lambda m: rounded(m[0], 3 if large < 20 else 1), path)
+    return re.sub(r"\s*([A-Za-z])\s*|\s+", lambda m: m[1] or " ", path).strip()
+
+
+def rounded(number, digits=1):
+    text = f"{float(number):.{digits}f}".rstrip("0").rstrip(".")
+    return "0" if text in ("-0", "") else text
