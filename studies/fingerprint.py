@@ -112,8 +112,8 @@ class Project:
             return there and (module, None)
         if name in there.bound:
             return module, name
-        if name in there.imports:
-            return self.follow(*there.imports[name])
+        if there.imports.get(name, (module, name)) != (module, name):
+            return self.follow(*there.imports[name])  # not a package's own module
         return self.follow(f"{module}.{name}", None)
 
     def named(self, module, node):

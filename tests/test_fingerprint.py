@@ -176,6 +176,19 @@ def test_a_text_and_a_function_agree_on_what_is_used(root):
     assert Project(root).of_text(DOUBLE) == one
 
 
+def test_a_package_may_import_a_module_of_its_own(root):
+    """Bug: `from hmlib import far` within hmlib itself went round in circles."""
+    first = root / "hmlib/__init__.py"
+    first.write_text(
+        "from hmlib import far\n\n\ndef more(x):\n    return far.kept(x)\n"
+    )
+    code = "from hmlib import more\nmore(1)"
+    one = Project(root).of_text(code)
+    text = FILES["hmlib/far.py"].replace("[x + UNUSED]", "[x - UNUSED]")
+    (root / "hmlib/far.py").write_text(text)
+    assert Project(root).of_text(code) != one
+
+
 def test_this_project(tmp_path):
     """The studies and chapters as they are: an edit in attention reaches the clouds, one in figures does not, and neither
     does what a study writes; a chapter knows the results it reads."""

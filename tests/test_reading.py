@@ -162,6 +162,15 @@ def test_a_page_holds_what_its_links_lead_to(site, href, shown):
     assert text.count("<template") == (template in text) == shown
 
 
+def test_a_target_within_a_target_is_one_too(site):
+    inner = '<div class="math" id="eq-a">x</div>'
+    (site / "four.html").write_text(
+        PAGE.format(BOX.replace("</div>", f"{inner}</div>"))
+    )
+    found = previews.targets(site / "four.html")
+    assert set(found) == {"lem-one", "eq-a"} and "id=" not in "".join(found.values())
+
+
 def test_previews_are_not_previewed(site):
     """A template holds no target: the pages are read before any is written."""
     for name in ("two", "three"):

@@ -20,8 +20,7 @@ def targets(path):
     """{id: what a preview shows of it} of a page: its text, with no ids and no links."""
     soup = BeautifulSoup(path.read_text(encoding="utf-8"), "html.parser")
     found = {}
-    for node in soup.select(TARGETS):
-        name = node["id"]
+    for name, node in [(node["id"], node) for node in soup.select(TARGETS)]:
         for part in node.select(PARTS_OF_NO_USE):
             part.decompose()
         for link in node.select("a"):
