@@ -80,6 +80,27 @@ def test_the_search_finds_pages_or_nothing(browser, server, word):
     page.context.close()
 
 
+@pytest.mark.parametrize(
+    ("asked", "found"),
+    [
+        ("S(K)", "02_convergence.html#def-S"),
+        ("Theorem 2.1", "02_convergence.html#"),
+        ("leader", "03_leaders.html#def-leader"),
+        ("Leaders are frozen", "03_leaders.html#lem-frozen"),
+    ],
+)
+def test_the_search_knows_boxes_and_shows_no_code(browser, server, asked, found):
+    page, wrong = visit(browser, f"{server}/search.html?q={asked}")
+    links = page.locator("#search-results li a")
+    page.locator(f"#search-results li a[href*='{found}']").first.wait_for()
+    page.wait_for_function(
+        "/found/i.test(document.querySelector('#search-results').textContent)"
+    )
+    assert links.count() and wrong == []
+    assert "\\(" not in page.locator("#search-results").inner_text()
+    page.context.close()
+
+
 # Live figures
 
 LIVE = {"book/intro.html": "playground", "notebooks/01_geometry.html": "playground"}

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pictures
 import previews
+import searching
 
 from hmlib.files import write_whole
 
@@ -37,7 +38,9 @@ def main():
     write_model(INDEX.parent / "_static")
     write_whole(INDEX.parent / "404.html", NOT_FOUND.format(address=address() or "./"))
     search = INDEX.parent / "_static" / "searchtools.js"
-    write_whole(search, search.read_text(encoding="utf-8") + SEARCH)
+    write_whole(
+        search, search.read_text(encoding="utf-8") + searching.script(INDEX.parent)
+    )
     for page in sorted(INDEX.parent.rglob("*.html")):
         text = finished(page.read_text(encoding="utf-8"))
         write_whole(page, pictures.with_pictures(text, page))
@@ -73,18 +76,6 @@ def write_model(folder):
 
         write_review_model(Weights.load(stored), folder / "review-model.js")
 
-
-# Every object has a "constructor" and a "__proto__", and the search took these for words that it had found.
-SEARCH = """
-{
-  const words = Object.create(null, { hasOwnProperty: { value: Object.prototype.hasOwnProperty } });
-  const take = Search.setIndex;
-  Search.setIndex = (index) => {
-    for (const found of [index.terms, index.titleterms]) Object.setPrototypeOf(found, words);
-    take(index);
-  };
-}
-"""
 
 NOT_FOUND = """<!DOCTYPE html>
 <html lang="en">

@@ -27,6 +27,7 @@ STYLE = {
     "figure.facecolor": "none",
     "axes.facecolor": "none",
     "savefig.facecolor": "none",
+    "svg.fonttype": "none",  # text is text
     "svg.hashsalt": "hmlib",
 }
 
