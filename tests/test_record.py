@@ -213,9 +213,13 @@ def test_the_paper_cites_what_is_there():
         entries(ROOT / "paper" / "paper.bib"),
     )
     book = entries(ROOT / "book" / "references.bib")
+    letters = {  # the book tells apart what the paper numbers
+        key: re.sub(r"(year = \{\d{4})[a-z]", r"\1", entry)
+        for key, entry in book.items()
+    }
     assert cited == ours.keys()
     for key in ours.keys() & book.keys():
-        assert ours[key] == book[key], (
+        assert ours[key] == letters[key], (
             f"{key} differs between paper.bib and references.bib"
         )
     for key, entry in ours.items():
