@@ -231,7 +231,19 @@ def test_a_picture_is_shorter_and_off_by_no_more_than_a_tenth_of_a_point(drawn):
     before = [d for d in paths[0] if len(d)]
     for after in paths[1]:
         near = [abs(b - after).max() for b in before if len(b) == len(after)]
-        assert min(near) <= 0.05 + 1e-9
+        assert min(near) <= 0.05 + 1e-9  # none of these lines stays on the spot
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ("M 100 0 \nL 100.04 0 \nL 150 0 \nL 150 0 \nz", "M100 0L150 0z"),
+        ("M 0 100 C 1 2 3 4 0 100 L 0 100 L 5 5", "M0 100C1 2 3 4 0 100L0 100L5 5"),
+        ("M 0 1.23456 L 2 3", "M0 1.235L2 3"),
+    ],
+)
+def test_a_line_that_stays_on_the_spot_is_there_once(path, text):
+    assert pictures.short(path) == text
 
 
 @pytest.mark.parametrize(

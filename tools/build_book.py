@@ -43,7 +43,8 @@ def main():
     )
     for page in sorted(INDEX.parent.rglob("*.html")):
         text = finished(page.read_text(encoding="utf-8"))
-        write_whole(page, pictures.with_pictures(text, page))
+        text = pictures.with_pictures(text, page)
+        write_whole(page, with_code_apart(text, page, INDEX.parent / "_static"))
     previews.write(INDEX.parent)
     print(f"\nThe book is here: {INDEX.as_uri()}")
 
@@ -141,7 +142,7 @@ def finished(page):
     if not address():
         page = re.sub(LAUNCH, "", page, flags=re.S)
     page = re.sub(
-        r'(<script type="application/vnd.jupyter.widget-state\+json">)(.*?)(?=</script>)',
+        WIDGETS,
         alive,
         page,
         flags=re.S,
@@ -165,6 +166,11 @@ def finished(page):
     )
 
 
+WIDGETS = (
+    r'(<script type="application/vnd.jupyter.widget-state\+json">)(.*?)(?=</script>)'
+)
+
+
 def alive(stored):
     """The state of those widgets that live.js draws: progress bars and panels are alive in JupyterLab alone."""
     state = json.loads(stored[2])
@@ -176,6 +182,29 @@ def alive(stored):
     return stored[1] + json.dumps(state).replace(
         "</", "<\\/"
     )  # no script ends within a script
+
+
+def with_code_apart(page, path, static):
+    """The page, its live figures' code in files of their own: once for all figures and pages."""
+    scripts = set()
+
+    def apart(stored):
+        state = json.loads(stored[2])
+        for model in state["state"].values():
+            for part in ("_esm", "_css"):
+                text = model["state"][part]
+                name = hashlib.sha256(text.encode()).hexdigest()[:16]
+                code = f"(window.liveCode ??= {{}})[{json.dumps(name)}] = {json.dumps(text)};\n"
+                write_whole(static / f"live-{name}.js", code)
+                model["state"][part] = f"@{name}"
+                scripts.add(f"{os.path.relpath(static, path.parent)}/live-{name}.js")
+        return stored[1] + json.dumps(state).replace("</", "<\\/")
+
+    page = re.sub(WIDGETS, apart, page, flags=re.S)
+    tags = "".join(
+        f'<script defer src="{source}"></script>\n' for source in sorted(scripts)
+    )
+    return page.replace("<head>", f"<head>\n{tags}", 1) if tags else page
 
 
 # What others leave to be desired: what these buttons say is not what they show, and the logo is in no landmark.

@@ -106,10 +106,13 @@ def strip(node):
         strip(child)
         if child.tag in ("metadata", "style"):
             continue
-        invisible = child.tag == "path" and child.get("style") == "fill: none"
+        twice = child.tag == "use" and kept and kept[-1].attrib == child.attrib
+        unseen = child.tag == "path" and child.get("style") == "fill: none"
         if child.tag == "g" and not child.attrib:
             kept += list(child)
-        elif not invisible and not (child.tag in ("g", "defs") and not len(child)):
+        elif not (twice or unseen) and not (
+            child.tag in ("g", "defs") and not len(child)
+        ):
             kept.append(child)
     if node.tag not in ("text", "tspan", "style"):
         node.text = None
@@ -128,10 +131,16 @@ def coloured(style):
 
 
 def short(path):
-    """A path with a tenth of a point; small shapes, markers among them, with a thousandth."""
+    """A path with a tenth of a point; small shapes, markers among them, with a thousandth.
+
+    Where a line stays on the spot, it is there once.
+    """
     large = max((abs(float(x)) for x in NUMBER.findall(path)), default=0)
     path = NUMBER.sub(lambda m: rounded(m[0], 3 if large < 20 else 1), path)
-    return re.sub(r"\s*([A-Za-z])\s*|\s+", lambda m: m[1] or " ", path).strip()
+    path = re.sub(r"\s*([A-Za-z])\s*|\s+", lambda m: m[1] or " ", path).strip()
+    parts = re.findall("[A-Za-z][^A-Za-z]*", path)
+    pairs = zip(["", *parts], parts, strict=False)
+    return "".join(new for old, new in pairs if new[0] != "L" or new[1:] != old[1:])
 
 
 def rounded(number, digits=1):

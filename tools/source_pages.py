@@ -1,4 +1,4 @@
-"""Write book/code.md, book/tests.md and book/tests_beyond.md: what the book refers to, from where it stands.
+"""Write book/code.md and book/tests*.md: what the book refers to, from where it stands.
 
 A chapter links to a function with {ref}`text <code-NAME>` (a class: code-NAME-class) and to a test with
 {ref}`text <test_NAME>`. `make refresh` calls this; the suite checks that the pages are up to date.
@@ -23,12 +23,18 @@ The tests that the {doc}`statement map <statements>` and the chapters name, as t
 the instances; when a test fails, it shrinks them to the smallest that does. `oracle` is a second implementation in plain
 Python on fractions, written from the definitions alone, and `rejected` an independent checker of certificates.
 
-Those of chapters 5 to 7 have {doc}`a page of their own <tests_beyond>`.
+Those of {doc}`limits and certificates <tests_certificates>` and of {doc}`chapters 5 to 7 <tests_beyond>` have pages of
+their own.
+"""
+CERTIFICATES = """# The tests of limits and certificates
+
+What holds at infinite depth, and what floats may say about it; for the other tests see {doc}`tests`.
 """
 BEYOND = """# The tests of chapters 5 to 7
 
 The tests of the second paper's statements, and of what lies beyond the papers; for the others see {doc}`tests`.
 """
+SETTLED = {"test_floats.py", "test_limits.py", "test_ties.py", "test_truth.py"}
 LATER = {
     "test_counting.py",
     "test_exact.py",
@@ -38,7 +44,7 @@ LATER = {
 
 
 def pages():
-    """{path: text} of the three pages."""
+    """{path: text} of these pages."""
     import hmlib
 
     texts = [
@@ -62,7 +68,12 @@ def pages():
         ),
         ROOT / "book/tests.md": page(
             TESTS,
-            [p for p in attempts if p.name not in LATER],
+            [p for p in attempts if p.name not in LATER | SETTLED],
+            lambda name, _: name in tests,
+        ),
+        ROOT / "book/tests_certificates.md": page(
+            CERTIFICATES,
+            [p for p in attempts if p.name in SETTLED],
             lambda name, _: name in tests,
         ),
         ROOT / "book/tests_beyond.md": page(

@@ -26,6 +26,8 @@
     };
   }
 
+  // The book keeps code apart, in files that all pages share: "@" and the name of one.
+  const text = (value) => (value?.startsWith("@") ? window.liveCode[value.slice(1)] : value);
   const modules = new Map(); // a figure shown twice loads its code once
   const load = (code) => {
     if (!modules.has(code)) modules.set(code, import(URL.createObjectURL(new Blob([code], { type: "text/javascript" }))));
@@ -35,10 +37,10 @@
     const model = models.get(JSON.parse(place.textContent).model_id);
     if (!model?.get("_esm")) continue;
     const el = document.createElement("div"), style = document.createElement("style");
-    style.textContent = model.get("_css");
+    style.textContent = text(model.get("_css"));
     place.before(style, el);
     try {
-      (await load(model.get("_esm"))).default.render({ model, el });
+      (await load(text(model.get("_esm")))).default.render({ model, el });
     } catch (error) {
       el.textContent = `This live figure could not start (${error}). The picture before it shows the same, standing still.`;
       console.error(error);
