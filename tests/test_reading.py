@@ -209,7 +209,7 @@ def test_names_in_a_picture_are_its_own_and_lead_somewhere(drawn):
     names = re.findall(r' id="([^"]*)"', svg)
     linked = set(re.findall(r'(?:href="#|url\(#)([^")]*)', svg))
     assert len(names) == len(set(names)) and set(names) == linked
-    assert linked and all(name.startswith("p7-") for name in linked)
+    assert linked and all(name.startswith("p7.") for name in linked)
 
 
 def test_colours_of_the_book_follow_the_theme_and_others_stay(drawn):
@@ -260,4 +260,4 @@ def test_a_page_holds_its_pictures_and_leaves_others(tmp_path, drawn):
     page = '<img alt="a &quot;b&quot;" src="_images/a.svg" /><img src="_images/a.svg"><img src="_images/b.gif">'
     text = pictures.with_pictures(page, tmp_path / "x.html")
     assert text.count('class="picture"') == 2 and '<img src="_images/b.gif">' in text
-    assert 'aria-label="a &quot;b&quot;"' in text and ' id="p2-' in text
+    assert 'aria-label="a &quot;b&quot;"' in text and ' id="p2.' in text

@@ -49,13 +49,14 @@ def inline(svg, name, alt):
     """An SVG file as an element of a page: names of its own, no more digits than one sees."""
     root = ElementTree.fromstring(svg)
     width = float(root.get("width").removesuffix("pt"))
-    used = {
+    linked = {
         link
         for node in root.iter()
         for key, value in node.attrib.items()
         if key.endswith("href") or "url(#" in value
         for link in LINK.findall(value)
     }
+    used = {link: f"{name}.{k}" for k, link in enumerate(sorted(linked))}
     styles = Counter(node.get("style") for node in root.iter() if node.get("style"))
     often = (style for style, times in styles.items() if times > 1)
     classes = {style: f"{name}-{k}" for k, style in enumerate(often)}
@@ -63,7 +64,7 @@ def inline(svg, name, alt):
         node.tag = node.tag.split("}")[-1]
         for key, value in list(node.attrib.items()):
             del node.attrib[key]
-            key, value = tidied(key.split("}")[-1], value, name, used, classes)
+            key, value = tidied(key.split("}")[-1], value, used, classes)
             if key:
                 node.set(key, value)
     strip(root)
@@ -76,7 +77,7 @@ def inline(svg, name, alt):
     }
     rules = "".join(f".{kind}{{{coloured(s)}}}" for s, kind in classes.items())
     root.insert(0, made("style", rules))
-    return ElementTree.tostring(root, encoding="unicode", short_empty_elements=True)
+    return ElementTree.tostring(root, encoding="unicode").replace(" />", "/>")
 
 
 def made(tag, text):
@@ -85,17 +86,19 @@ def made(tag, text):
     return node
 
 
-def tidied(key, value, name, used, classes):
+def tidied(key, value, used, classes):
     """An attribute as the page has it; (None, None) if nothing refers to it."""
     if key == "id":
-        return (key, f"{name}-{value}") if value in used else (None, None)
+        return (key, used[value]) if value in used else (None, None)
+    if key == "transform" and value.startswith("rotate(-0 "):
+        return None, None
     if key == "style" and value in classes:
         return "class", classes[value]
     if key == "d":
         return key, short(value)
     if key in ("x", "y"):
         return key, rounded(value)
-    value = LINK.sub(lambda m: f"{name}-{m[0]}" if m[0] in used else m[0], value)
+    value = LINK.sub(lambda m: used.get(m[0], m[0]), value)
     return key, coloured(value) if key == "style" else value
 
 
@@ -114,11 +117,11 @@ def strip(node):
             child.tag in ("g", "defs") and not len(child)
         ):
             kept.append(child)
-    if node.tag not in ("text", "tspan", "style"):
+    if node.tag not in ("tspan", "style") and not (node.text or "").strip():
         node.text = None
-        for child in kept:
-            child.tail = None
-        node[:] = kept
+    for child in kept:
+        child.tail = (child.tail or "").strip() or None
+    node[:] = kept
 
 
 def coloured(style):
@@ -127,6 +130,7 @@ def coloured(style):
         name = NAMES.get(colour)
         return f"var(--picture-{name}, {colour})" if name else colour
 
+    style = re.sub(r"'DejaVu Sans',.*?sans-serif", "'DejaVu Sans', sans-serif", style)
     return re.sub(r"#[0-9a-fA-F]{6}\b", named, style)
 
 
