@@ -13,8 +13,10 @@ import pictures
 import previews
 import pytest
 import standing
+import tables
 from docutils import nodes
 from pybtex.database import parse_string
+from sphinx import addnodes
 from sphinx_proof.nodes import lemma_node
 from test_project import NOTEBOOKS, ROOT
 
@@ -261,3 +263,30 @@ def test_a_page_holds_its_pictures_and_leaves_others(tmp_path, drawn):
     text = pictures.with_pictures(page, tmp_path / "x.html")
     assert text.count('class="picture"') == 2 and '<img src="_images/b.gif">' in text
     assert 'aria-label="a &quot;b&quot;"' in text and ' id="p2.' in text
+
+
+# Tables
+
+
+def test_cells_know_the_head_of_their_column():
+    table = (
+        '<table tabindex="0" class="table"><thead><tr><th>name</th><th>size '
+        '<span class="math">\\(n_{1}\\)</span></th></tr></thead>'
+        "<tbody><tr><td>a</td><td>1 &lt; 2</td></tr><tr><td colspan=2>b</td></tr></tbody></table>"
+    )
+    page = f"<p>before</p>{table}<p>after</p>"
+    text = tables.with_labels(page)
+    assert '<td data-label="name">a</td><td data-label="size n_1">1 &lt; 2</td>' in text
+    assert "<p>before</p><table" in text and "</table><p>after</p>" in text
+    assert text.count("data-label") == 2
+
+
+def test_a_test_is_called_by_what_it_says():
+    node = addnodes.pending_xref(
+        "", nodes.literal("", "test_a_b"), reftarget="test_a_b"
+    )
+    named = addnodes.pending_xref("", nodes.inline("", "this"), reftarget="test_a_b")
+    named["refexplicit"] = True
+    document = nodes.Element("", node, named)
+    standing.mark(SimpleNamespace(env=SimpleNamespace(docname="x")), document)
+    assert (node.astext(), named.astext()) == ("a b", "this")

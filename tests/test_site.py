@@ -50,6 +50,8 @@ def test_a_page_fits_a_narrow_screen(browser, server, path, scheme):
     )
     assert wrong == []
     assert page.evaluate("document.documentElement.scrollWidth") <= 400
+    wide = "tables => tables.filter(t => t.scrollWidth > t.clientWidth + 1).length"
+    assert page.eval_on_selector_all(".bd-article table.table", wide) == 0
     assert page.evaluate("document.documentElement.dataset.theme") == scheme
     page.context.close()
 

@@ -16,6 +16,7 @@ from pathlib import Path
 import pictures
 import previews
 import searching
+import tables
 
 from hmlib.files import write_whole
 
@@ -43,7 +44,7 @@ def main():
     )
     for page in sorted(INDEX.parent.rglob("*.html")):
         text = finished(page.read_text(encoding="utf-8"))
-        text = pictures.with_pictures(text, page)
+        text = tables.with_labels(pictures.with_pictures(text, page))
         write_whole(page, with_code_apart(text, page, INDEX.parent / "_static"))
     previews.write(INDEX.parent)
     print(f"\nThe book is here: {INDEX.as_uri()}")
