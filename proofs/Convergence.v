@@ -5,7 +5,7 @@
    along it every bounded sequence has a limit, and every choice among finitely many is made. These
    proofs are over the real numbers, and use the classical axioms of the library of analysis. *)
 From Hardmax Require Import Model Geometry Layers Settlement Leaders.
-From mathcomp Require Import boolp classical_sets reals signed topology normedtype.
+From mathcomp Require Import mathcomp_extra boolp classical_sets reals signed topology normedtype.
 Import Order.Theory GRing.Theory Num.Theory numFieldNormedType.Exports.
 Local Open Scope ring_scope.
 Local Open Scope classical_set_scope.
@@ -118,7 +118,6 @@ have late : \oo `<=` U by move=> S SN; apply: sub; apply: filterS SN => k Sk _.
 have bad : U [set k | ~ P k] by apply: sub; exact: withinT.
 by have [k []] := filter_ex (filterI (all U UU late) bad).
 Qed.
-
 
 Section Convergence.
 Variables (R : realType) (n d : nat) (A : 'M[R]_d) (spdA : spd A).
@@ -238,9 +237,7 @@ Proof. by move=> xu; apply: cvg_sum => c; apply: cvg_norm; apply: cvgB => //; ex
 
 Lemma dist_triangle x y s : dist x s <= dist x y + dist y s.
 Proof. by rewrite -big_split; apply: ler_sum => c _; exact: ler_dist_add. Qed.
-
 Lemma distC x s : dist x s = dist s x. Proof. by apply: eq_bigr => c _; exact: distrC. Qed.
-
 Lemma dist0 x : dist x x = 0. Proof. by rewrite /dist big1 // => c _; rewrite subrr normr0. Qed.
 
 Lemma dist_gt0 x s : x != s -> 0 < dist x s.
@@ -253,14 +250,9 @@ Qed.
 Lemma common_radius (T : finType) (p q : T -> 'rV[R]_d) :
   exists2 D, 0 < D & forall t, p t != q t -> D <= dist (p t) (q t).
 Proof.
-pose D := 1 + \sum_(t | p t != q t) (dist (p t) (q t))^-1.
-have D0 : 0 < D.
-  by rewrite ltr_spaddl ?ltr01 // sumr_ge0 // => t /dist_gt0; rewrite -invr_gt0; exact: ltW.
-exists D^-1 => [|t pq]; first by rewrite invr_gt0.
-have pq0 := dist_gt0 pq; rewrite -[dist _ _]invrK lef_pinv ?posrE ?invr_gt0 //.
-rewrite /D (bigD1 t) //= addrCA ler_addl addr_ge0 ?ler01 // sumr_ge0 //.
-move=> t' /andP [/dist_gt0 t0 _].
-by rewrite invr_ge0 ltW.
+exists (\big[Num.min/1]_(t | p t != q t) dist (p t) (q t)) => [|t pq].
+  by apply/bigmin_gtP; split=> // t; exact: dist_gt0.
+exact: (bigmin_le_cond _ (fun t => dist (p t) (q t)) pq).
 Qed.
 
 (* The finitely many points of S, by their faces. *)

@@ -51,11 +51,9 @@ apply: contraTneq less => /eqP; rewrite addr_eq0 => /eqP ->.
 by rewrite -mulNr mulfK // normrN gtr0_norm // ltxx.
 Qed.
 
-Lemma dotDl d s (g h v : 'rV[R]_d) : dot (g + s *: h) v = dot g v + s * dot h v.
-Proof. by rewrite mulr_sumr -big_split; apply: eq_bigr => c _; rewrite !mxE mulrDl mulrA. Qed.
-
-Lemma dotBr d (g x y : 'rV[R]_d) : dot g (x - y) = dot g x - dot g y.
-Proof. by rewrite -sumrB; apply: eq_bigr => c _; rewrite !mxE mulrBr. Qed.
+(* <x, y> is the score of the identity, so it opens brackets as scores do. *)
+Lemma dotE d (x y : 'rV[R]_d) : dot x y = score 1%:M x y.
+Proof. by rewrite /score trmx1 mulmx1. Qed.
 
 Lemma dot_neq0 d (v : 'rV[R]_d) : v != 0 -> dot v v != 0.
 Proof.
@@ -68,49 +66,45 @@ Lemma some_direction d (L : seq 'rV[R]_d) : exists g, forall v, v \in L -> v != 
 Proof.
 elim: L => [|w L [g gL]]; first by exists 0.
 have [s s0 sL] := avoid [seq (dot g v, dot w v) | v <- w :: L].
-exists (g + s *: w) => v vL v0; rewrite dotDl.
+exists (g + s *: w) => v vL v0; rewrite dotE !score_lin -!dotE.
 apply: (sL (dot g v, dot w v)); first exact: (map_f (fun v => (dot g v, dot w v)) vL).
 by move: vL; rewrite inE => /predU1P [<-|/gL /(_ v0)]; [right; exact: dot_neq0 | left].
 Qed.
 
 End Avoid.
 
-(* How many different values a function on N sequences has: how many are the first with theirs *)
+(* How many different values a function on N sequences has *)
 
-Section Firsts.
+Section Distinct.
 Variables (T : eqType) (N : nat).
 Implicit Types (f g : 'I_N -> T) (i j : 'I_N).
 
-Definition firsts f := [set i | [forall j, (f j == f i) ==> (i <= j)%N]].
+Definition distinct f := size (undup (codom f)).
 
-Lemma firstsP f i : reflect (forall j, f j = f i -> (i <= j)%N) (i \in firsts f).
+Lemma distinct_le f : (distinct f <= N)%N.
+Proof. by rewrite (leq_trans (size_undup _)) // size_codom card_ord. Qed.
+
+Lemma distinct_gt0 f (i : 'I_N) : (0 < distinct f)%N.
+Proof. by rewrite -has_predT; apply/hasP; exists (f i); rewrite ?mem_undup ?codom_f. Qed.
+
+(* If g tells apart what f does, and two more, it has more values: all of f come from those of g but
+   one. *)
+Lemma more_distinct f g i j : (forall i j, g i = g j -> f i = f j) -> f i = f j -> g i != g j ->
+  (distinct f < distinct g)%N.
 Proof.
-rewrite inE; apply: (iffP forallP) => first j; first by move=> /eqP ji; move: (first j); rewrite ji.
-by apply/implyP => /eqP; exact: first.
+move=> gf fij gij; pose f' t := if [pick l | g l == t] is Some l then f l else f i.
+have f'E l : f' (g l) = f l.
+  by rewrite /f'; case: pickP => [l' /eqP /gf//|/(_ l)]; rewrite eqxx.
+have in_g l : g l \in undup (codom g) by rewrite mem_undup codom_f.
+have sub : {subset undup (codom f) <= [seq f' t | t <- rem (g j) (undup (codom g))]}.
+  move=> t; rewrite mem_undup => /codomP [l ->]; have [lj|lj] := eqVneq (g l) (g j).
+    by rewrite (gf _ _ lj) -fij -f'E map_f // mem_rem_uniq ?undup_uniq // inE gij; exact: in_g.
+  by rewrite -f'E map_f // mem_rem_uniq ?undup_uniq // inE lj; exact: in_g.
+have := uniq_leq_size (undup_uniq _) sub; rewrite size_map size_rem // => /leq_ltn_trans; apply.
+by rewrite ltn_predL (distinct_gt0 g i).
 Qed.
 
-Lemma a_first f i : exists2 j, j \in firsts f & f j = f i.
-Proof.
-have [j /eqP ji jmin] := arg_minnP (P := fun j => f j == f i) (fun j => j : nat) (eqxx (f i)).
-by exists j => //; apply/firstsP => l lj; apply: jmin; rewrite lj ji.
-Qed.
-
-Lemma more_values f g i j : (forall i j, g i = g j -> f i = f j) -> f i = f j -> g i <> g j ->
-  (#|firsts f| < #|firsts g|)%N.
-Proof.
-move=> gf fij gij; apply: proper_card; apply/properP; split.
-  by apply/subsetP => l /firstsP first; apply/firstsP => l' /gf; exact: first.
-have [x xf xi] := a_first f i.
-have [y fyi gyx] : exists2 y, f y = f i & g y <> g x.
-  by have [gix|] := eqVneq (g i) (g x);
-    [exists j => // gjx; case: gij; rewrite gix | exists i => //; exact/eqP].
-have [z zg zy] := a_first g y; exists z => //; apply: contra_notN gyx => zf;
-  rewrite -zy; congr (g _).
-have fzx : f z = f x by rewrite (gf _ _ zy) fyi.
-by apply/val_inj/eqP; rewrite eqn_leq (firstsP _ _ zf _ (esym fzx)) (firstsP _ _ xf _ fzx).
-Qed.
-
-End Firsts.
+End Distinct.
 
 (* The blocks of the construction. A token is a point (p, q) of a plane, and p its place; before the
    first block the place is read off the token, as <u, x> + c. *)
@@ -178,8 +172,8 @@ Qed.
 Lemma mean_entry n (Y : 'I_n -> point) (C : {set 'I_n}) r w j0 :
   j0 \in C -> (forall j, j \in C -> Y j 0 r = w) -> mean C Y 0 r = w.
 Proof.
-have entry (x : point) : score 1%:M (axis r) x = x 0 r by rewrite /score trmx1 mulmx1 dot_axis.
-by move=> jC Yw; rewrite -entry (score_mean_eq (b := w) jC) // => j /Yw; rewrite entry.
+move=> jC Yw; rewrite -dot_axis dotE; apply: (score_mean_eq jC) => j /Yw <-.
+by rewrite -dotE dot_axis.
 Qed.
 
 (* Whoever attends along the first coordinate, where all are positive, hears the greatest in
@@ -216,9 +210,6 @@ Definition separating u c t s : block R d.+2 := @of_neurons
   [:: Neuron u c (axis at0); Neuron u (c - t) (- axis at1); Neuron (- u) (t - c) (- axis at1)] 0
   1 (axis at0) (axis at1) 1 (- s *: (axis at0)^T) (axis at1) 1.
 
-Lemma dotNl u x : dot (- u) x = - dot u x.
-Proof. by rewrite -sumrN; apply: eq_bigr => c _; rewrite mxE mulNr. Qed.
-
 Lemma max0_norm (p : R) : Num.max 0 p + Num.max 0 (- p) = `|p|.
 Proof.
 case: (ltrgt0P p) => [p0|p0|->]; last by rewrite oppr0 maxxx addr0.
@@ -229,7 +220,7 @@ Qed.
 Lemma feed_separating u c t s x : 0 < place u c x ->
   feed_forward (separating u c t s) x = plane (place u c x) (- `|place u c x - t|).
 Proof.
-rewrite feed_neurons !big_cons big_nil /= scale0r add0r addr0 dotNl => p0.
+rewrite feed_neurons !big_cons big_nil /= scale0r add0r addr0 [dot (- u) x]dotE scoreNl -dotE => p0.
 have -> : dot u x + (c - t) = place u c x - t by rewrite addrA.
 have -> : - dot u x + (t - c) = t - place u c x by rewrite opprD addrCA addrA.
 rewrite -/(place u c x); move: (place u c x) p0 => p p0.
@@ -283,15 +274,12 @@ rewrite trmx_mul trmxK mulmxA; apply/rowP => e;
 by congr (_ * _ + _ * _); apply: eq_bigr => e' _; rewrite !mxE mulrC.
 Qed.
 
-Lemma dot0l x : dot 0 x = 0.
-Proof. by rewrite /dot big1 // => e _; rewrite mxE mul0r. Qed.
-
 Lemma collapses n (Z : 'I_n.+1 -> point) u c y i : (forall j, 0 < place u c (Z j)) ->
   apply_block Z (collapse u c y) i = plane (greatest (fun j => place u c (Z j))) y.
 Proof.
 move=> pos; rewrite /apply_block /self_attention project_plane scale0r add0r.
 set Y := fun j => feed_forward _ (Z j); have YE j : Y j = plane (place u c (Z j)) y.
-  rewrite /Y feed_neurons !big_cons big_nil /= scale0r add0r addr0 dot0l add0r [Num.max 0 1]max_r
+  rewrite /Y feed_neurons !big_cons big_nil /= scale0r add0r addr0 [dot 0 _]dotE score0l add0r [Num.max 0 1]max_r
     ?ler01 // scale1r.
   by rewrite -/(place u c _) max_r ?ltW.
 have [|j l|j0 j0C heard] := @hears_the_greatest (collapse u c y) n Y at0 i.
@@ -314,7 +302,7 @@ move=> Zi lm; have ml0 : 0 < m - l by rewrite subr_gt0.
 rewrite /apply_block /self_attention /= mul0mx trmx0 mulmx0 addr0 scale1r Zi.
 rewrite feed_neurons !big_cons big_nil /= addr0 scale1r.
 have -> : dot ((m - l)^-1 *: axis at0) (plane p q) = p / (m - l).
-  by rewrite -[_ *: axis at0]add0r dotDl dot0l add0r dot_axis plane0 mulrC.
+  by rewrite dotE scoreZl -dotE dot_axis plane0 mulrC.
 rewrite [p / _ + (_ - 1)]addrA -mulrBl; split=> [pl|mp].
   have le0 : (p - l) / (m - l) <= 0 by rewrite pmulr_lle0 ?invr_gt0 // subr_le0.
   by rewrite !max_l // ?scale0r ?addr0 // subr_le0 (le_trans le0) ?ler01.
@@ -367,10 +355,10 @@ Definition separates (Bs : seq (block R d.+2)) u c Z :=
   forall i j, y i != y j -> last_place u' c' Z' i != last_place u' c' Z' j.
 
 (* Each block makes one more different M at least. *)
-Lemma separation_goes_on m u c Z : (N - #|firsts (last_place u c Z)| < m)%N ->
+Lemma separation_goes_on m u c Z : (N - distinct (last_place u c Z) < m)%N ->
   (forall i l, 0 < place u c (Z i l)) -> differ u c Z ->
   exists2 vs, separates (separators vs) u c Z &
-    (size vs <= N - #|firsts (last_place u c Z)|)%N && all (fun v => 0 < v.2) vs.
+    (size vs <= N - distinct (last_place u c Z))%N && all (fun v => 0 < v.2) vs.
 Proof.
 elim: m u c Z => // m IH u c Z few pos diff.
 set M := last_place u c Z in few *.
@@ -393,12 +381,11 @@ have same i j : M' i = M' j -> M i = M j /\ D i = D j.
   split; apply/eqP; rewrite -subr_eq0; apply: contraT => ne; move: avoids; rewrite /= eq0; apply.
     by left.
   by right.
-have more_of_them : (#|firsts M| < #|firsts M'|)%N.
-  apply: (more_values (i := i0) (j := j0)) => [i j /same []||/same [_ eqD]] //.
-  by move: tij; rewrite -!nearest_eq0 -/(D i0) -/(D j0) eqD eqxx.
-have firstsN : (#|firsts M'| <= N)%N by rewrite -[X in (_ <= X)%N]card_ord max_card.
+have more_of_them : (distinct M < distinct M')%N.
+  apply: (more_distinct (i := i0) (j := j0)) => [i j /same []||] //.
+  by apply: contraNneq tij => /same [_ eqD]; rewrite -!nearest_eq0 -/(D i0) -/(D j0) eqD.
 have [||i j ynij /same [eqM eqD]|vs sep /andP [sz par]] := IH (axis at0) 0 Z'.
-- by rewrite -/M'; lia.
+- by have := distinct_le M'; rewrite -/M'; lia.
 - by move=> i l; rewrite place' ltr_paddr // mulr_ge0 // ltW.
 - have [t' t'ij] := diff i j ynij eqM; exists (t' + s * D i).
   have shift k : D k = D i -> (t' + s * D i \in codom (fun l => place (axis at0) 0 (Z' k l))) =
@@ -408,7 +395,7 @@ have [||i j ynij /same [eqM eqD]|vs sep /andP [sz par]] := IH (axis at0) 0 Z'.
   by rewrite !shift.
 exists ((u, c, t, s) :: vs); first exact: sep.
 rewrite /= s0 par !andbT; apply: leq_ltn_trans sz _.
-by rewrite ltn_sub2l // (leq_trans more_of_them).
+by rewrite ltn_sub2l // (leq_trans more_of_them) ?distinct_le.
 Qed.
 
 (* lem-enough: with at most N - 1 separating blocks of positive strengths all sequences with
@@ -419,8 +406,7 @@ Proof.
 move=> pos diff; have [vs sep /andP [sz pos']] := separation_goes_on (leqnn _) pos diff.
 exists vs; rewrite // pos' andbT; apply: leq_trans sz _.
 case: (posnP N) => [|N0]; first by lia.
-rewrite leq_sub2l // card_gt0; have [i fi _] := a_first (last_place u c Z) (Ordinal N0).
-by apply/set0Pn; exists i.
+by rewrite leq_sub2l // (distinct_gt0 _ (Ordinal N0)).
 Qed.
 
 End Enough.
@@ -438,7 +424,7 @@ have token i l : X i l \in tokens by apply/flatten_mapP; exists i; rewrite ?mem_
 have [g gP] := some_direction [seq x - x' | x <- tokens, x' <- tokens].
 have g_inj x x' : x \in tokens -> x' \in tokens -> dot g x = dot g x' -> x = x'.
   move=> xT x'T eq; apply/eqP; rewrite -subr_eq0; apply: contraT => /(gP _ (allpairs_f _ xT x'T)).
-  by rewrite dotBr eq subrr eqxx.
+  by rewrite dotE scoreBr -!dotE eq subrr eqxx.
 pose c := 1 + \sum_(x <- tokens) `|dot g x|.
 have pos i l : 0 < place g c (X i l).
   have le_sum : `|dot g (X i l)| <= \sum_(x <- tokens) `|dot g x|.

@@ -31,10 +31,7 @@ Lemma mixD V t (F G : nat -> V) : mix t (fun m => F m + G m) = mix t F + mix t G
 Proof. by elim: t F G => //= t IH F G; rewrite !IH !scalerDr addrACA. Qed.
 
 Lemma mixZ V t (a : R) (F : nat -> V) : mix t (fun m => a *: F m) = a *: mix t F.
-Proof.
-rewrite (mix_map (f := fun x => a *: x)) // => b c x y.
-by rewrite scalerDr !scalerA ![a * _]mulrC.
-Qed.
+Proof. by elim: t F => //= t IH F; rewrite !IH scalerDr !scalerA ![a * _]mulrC. Qed.
 
 Lemma mix_const V t (x : V) : mix t (fun=> x) = x.
 Proof. by elim: t => //= t ->; rewrite -scalerDl addrC subrK scale1r. Qed.
@@ -109,23 +106,21 @@ pose w : R := mix t f; pose p : R := mix t g.
 have lin (a b c : R) : mix t (fun m => a + b * f m + c * g m : R^o) = a + b * w + c * p.
   rewrite (mixD t (fun m => a + b * f m : R^o)) (mixD t (fun=> a : R^o)) mix_const.
   by rewrite (mixZ t b f) (mixZ t c g).
-pose low m l : R^o := h * f m + h * f l + (- (h * 2%:R * g m)) * g l.
+pose low m l : R^o := h * (f m + f l) - h * 2%:R * (g m * g l).
 have lowE : mix t (fun m => mix t (low m)) = h * 2%:R * (w - p ^+ 2).
-  rewrite (eq_mix _ (fun m => lin (h * f m) h _)).
-  rewrite (eq_mix t (G := fun m => h * w + h * f m + (- (h * 2%:R * p)) * g m : R^o)) => [|m];
-    last by ring.
-  by rewrite lin; ring.
-have D0 m l : 0 <= F m l - low m l.
-  by rewrite subr_ge0; apply: le_trans (low_ m l); rewrite /low /f /g le_eqVlt; apply/orP; left;
-    apply/eqP; ring.
+  rewrite (eq_mix t (G := fun m => h * w + h * f m + (- (h * 2%:R * p)) * g m : R^o)) => [|m].
+    by rewrite lin; ring.
+  rewrite (eq_mix t (G := fun l => h * f m + h * f l + (- (h * 2%:R * g m)) * g l : R^o)) => [|l].
+    by rewrite lin; ring.
+  by rewrite /low; ring.
 have -> : mix t (fun m => mix t (fun l => F m l : R^o)) =
     mix t (fun m => mix t (fun l => F m l - low m l : R^o)) + mix t (fun m => mix t (low m)).
   by rewrite -mixD; apply: eq_mix => m; rewrite -mixD; apply: eq_mix => l; rewrite subrK.
 rewrite lowE ltr_spaddl // ?mulr_ge0 ?ler0n ?subr_ge0 ?power_first //.
-apply: mix_gt0 => [m|]; first by apply: mix_ge0 => l; exact: D0.
-apply: mix_gt0 => [l|]; first exact: D0.
-by rewrite /low /f /g /=;
-  have -> : F 0%N 0%N - (h * 1 + h * 1 + - (h * 2%:R * 1) * 1) = F 0%N 0%N by ring.
+have D0 m l : 0 <= F m l - low m l by rewrite subr_ge0 low_.
+apply: mix_gt0 => [m|]; first by apply: mix_ge0 => l.
+apply: mix_gt0 => [l|//]; rewrite // /low /f /g /=.
+by have -> : F 0%N 0%N - (h * (1 + 1) - h * 2%:R * (1 * 1)) = F 0%N 0%N by ring.
 Qed.
 
 End Mix.

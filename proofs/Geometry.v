@@ -100,12 +100,6 @@ move=> j0C eq; rewrite score_meanr (eq_bigr _ eq) sumr_const -[b *+ _]mulr_natr 
 by rewrite mulVf ?mulr1 ?(card_neq0 j0C).
 Qed.
 
-Lemma mean_const C Z x j0 : j0 \in C -> (forall j, j \in C -> Z j = x) -> mean C Z = x.
-Proof.
-move=> j0C eq; rewrite !meanE (eq_bigr _ eq) sumr_const -scaler_nat scalerA.
-by rewrite mulVf ?scale1r ?(card_neq0 j0C).
-Qed.
-
 Lemma meanD C Z Y (a b : R) : mean C (fun j => a *: Z j + b *: Y j) = a *: mean C Z + b *: mean C Y.
 Proof.
 by rewrite !meanE big_split /= -!scaler_sumr scalerDr !scalerA !(mulrC _^-1) -!scalerA.
@@ -115,7 +109,7 @@ Lemma eq_mean C Z Y : {in C, Z =1 Y} -> mean C Z = mean C Y.
 Proof. by move=> eq; rewrite !meanE (eq_bigr _ eq). Qed.
 
 Lemma mean1 Z i : mean [set i] Z = Z i.
-Proof. by apply: (mean_const (j0 := i)); [rewrite inE | move=> j /set1P ->]. Qed.
+Proof. by rewrite meanE big_set1 cards1 invr1 scale1r. Qed.
 
 (* Hulls: tokens are in them, they are convex, and a hull of points of a hull lies in it. *)
 
@@ -233,16 +227,13 @@ Qed.
 Theorem half_space Z i j : j \in attends A Z i -> 0 <= score A (Z i) (Z j - Z i).
 Proof. by move/attendsP/(_ i); rewrite !score_lin subr_ge0. Qed.
 
-Lemma ahead_is_longer x y : y != x -> 0 <= score A x (y - x) -> score A x x < score A y y.
-Proof.
-move=> yx ge0; rewrite -[in X in _ < X](subrK x y) addrC length_sum // -addrA ltr_addl.
-by rewrite ltr_spaddr ?mulr_ge0 ?ler0n ?score_gt0 // subr_eq0.
-Qed.
-
 (* lem-longer: whoever is followed is longer. (Also if the follower is at 0.) *)
 Theorem followed_is_longer Z i j :
   j \in attends A Z i -> Z j != Z i -> score A (Z i) (Z i) < score A (Z j) (Z j).
-Proof. by move=> /half_space ahead ji; exact: ahead_is_longer. Qed.
+Proof.
+move=> /half_space ahead ji; rewrite -[in X in _ < X](subrK (Z i) (Z j)) addrC length_sum // -addrA.
+by rewrite ltr_addl ltr_spaddr ?mulr_ge0 ?ler0n ?score_gt0 // subr_eq0.
+Qed.
 
 (* ... so a walk along the arrows never comes back: on a path that ends where it began, all tokens
    are equal. *)

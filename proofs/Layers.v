@@ -21,8 +21,6 @@ Qed.
 
 Lemma splitE (q b : R) : q * b + (1 - q) * b = b.
 Proof. by rewrite -mulrDl addrC subrK mul1r. Qed.
-Lemma move_towards d (q : R) (x y : 'rV[R]_d) : q *: x + (1 - q) *: y - x = (1 - q) *: (y - x).
-Proof. by rewrite scalerBr [X in _ = _ - X]scalerBl scale1r opprB addrAC addrC. Qed.
 
 End Rate.
 
@@ -43,11 +41,10 @@ Qed.
 Theorem hulls_decrease Z x : hull (step A a Z) x -> hull Z x.
 Proof. by apply: hull_in_hull; exact: step_in_hull. Qed.
 
-Lemma ahead_mean Z i : 0 <= score A (Z i) (m Z i - Z i).
-Proof. by rewrite scoreBr subr_ge0 score_attends. Qed.
-
 Lemma step_move Z i : step A a Z i - Z i = (1 - r) *: (m Z i - Z i).
-Proof. by rewrite stepE //; exact: move_towards. Qed.
+Proof.
+by rewrite stepE // scalerBr [X in _ = _ - X]scalerBl scale1r opprB addrAC addrC.
+Qed.
 
 (* lem-energy: lengths grow, and pay for every step. *)
 Theorem energy Z i : let z := Z i in let z' := step A a Z i in
@@ -55,7 +52,7 @@ Theorem energy Z i : let z := Z i in let z' := step A a Z i in
 Proof.
 have := length_sum spdA (Z i) (step A a Z i - Z i); rewrite [Z i + _]addrC subrK => /= ->.
 rewrite [X in _ <= X]addrAC ler_addl.
-by rewrite step_move scoreZr !mulr_ge0 ?ler0n ?pull_ge0 ?ahead_mean.
+by rewrite step_move scoreZr scoreBr !mulr_ge0 ?ler0n ?pull_ge0 ?subr_ge0 ?score_attends.
 Qed.
 
 Lemma longer Z i : score A (Z i) (Z i) <= score A (step A a Z i) (step A a Z i).
@@ -74,9 +71,6 @@ split; last by rewrite ler_pmul2r ?invr_gt0 ?ltr0n // longer.
 - by move=> x; apply: hull_score_le => j; exact: score_attends.
 by rewrite -step_move addrC subrK.
 Qed.
-
-Lemma step_neq0 Z i : Z i != 0 -> step A a Z i != 0.
-Proof. by rewrite -!(score_gt0 spdA) => /lt_le_trans; apply; exact: longer. Qed.
 
 (* lem-no-collisions: a distance shrinks by r at most, so distinct tokens never meet. *)
 Theorem no_collisions Z i j : let D := Z i - Z j in let D' := step A a Z i - step A a Z j in
@@ -114,9 +108,6 @@ Local Notation z k := (run A alpha Z k).
 (* lem-no-collisions, at all layers: distinct tokens stay distinct for ever. *)
 Theorem run_injective k : injective Z -> injective (z k).
 Proof. by move=> injZ; elim: k => //= k; exact: step_injective. Qed.
-
-Lemma run_neq0 k i : Z i != 0 -> z k i != 0.
-Proof. by move=> Zi; elim: k => //= k; exact: step_neq0. Qed.
 
 (* lem-energy, at all layers: lengths never decrease, so a nonzero token stays away from 0. *)
 Theorem lengths_grow k t i : score A (z k i) (z k i) <= score A (z (k + t) i) (z (k + t) i).

@@ -52,14 +52,6 @@ Theorem strict_exposure k i x : attends A (z k) i = [set i] -> K x -> x != z k i
   score A (z k i) x < score A (z k i) (z k i).
 Proof. by move=> ii Kx xi; rewrite (lt_leif (exposed ii (Kx k))). Qed.
 
-(* Tokens with that property all lead at once, where they are. *)
-Lemma exposed_points_lead i : (forall j, j != i -> score A (Z i) (Z j) < score A (Z i) (Z i)) ->
-  attends A Z i = [set i].
-Proof.
-move=> less; apply: (attends_eq (set11 i)) => j; first by move/set1P ->.
-by rewrite inE; exact: less.
-Qed.
-
 End AtAVertex.
 
 (* Every vertex is taken. Here the tokens are known to converge; Convergence.v proves that they
@@ -126,13 +118,6 @@ Hypothesis cvg : forall i, converges (fun k => z k i) (zs i).
 
 Let alpha0 k : 0 < alpha k. Proof. exact: lt_le_trans (alpha_a k). Qed.
 
-Lemma all_near e : 0 < e -> exists N, forall k, (N <= k)%N ->
-  forall i c, `|z k i 0 c - zs i 0 c| < e.
-Proof.
-move=> e0; apply: (eventually_all (P := fun i k => forall c, `|z k i 0 c - zs i 0 c| < e)).
-by move=> i; exact: cvg.
-Qed.
-
 (* A token that follows the same set again and again ends at its mean: otherwise it would move. *)
 Lemma ends_at_mean i C : exists N, forall k, (N <= k)%N -> attends A (z k) i = C -> mean C zs = zs i.
 Proof.
@@ -142,7 +127,9 @@ have /existsP [c off] : [exists c, mean C zs 0 c != zs i 0 c].
 pose D := `|mean C zs 0 c - zs i 0 c|; have D0 : 0 < D by rewrite normr_gt0 subr_eq0.
 pose g := 1 - (1 + a)^-1; pose e := g * D / 2%:R.
 have e0 : 0 < e by rewrite divr_gt0 ?mulr_gt0 ?ltr0n ?pull_gt0.
-have [N near] := all_near e0; exists N => k Nk iC; exfalso.
+have [N near] := eventually_all (P := fun j k => forall c, `|z k j 0 c - zs j 0 c| < e)
+  (fun j => cvg j e0).
+exists N => k Nk iC; exfalso.
 have [j0 j0C] := attends_nonempty A (z k) i; rewrite iC in j0C.
 pose q := 1 - (1 + alpha k)^-1; have q0 : 0 < q := pull_gt0 (alpha0 k).
 have old := ltW (near k Nk i c); have new := near k.+1 (leqW Nk) i c.
@@ -206,7 +193,8 @@ Theorem exposed_points_are_vertices :
   (forall i j, j != i -> score A (Z i) (Z j) < score A (Z i) (Z i)) ->
   forall v, vertex K v <-> exists i, Z i = v.
 Proof.
-move=> less v; have ii i := exposed_points_lead (less i).
+move=> less v; have ii i : attends A Z i = [set i].
+  by apply: (attends_eq (set11 i)) => j; [move/set1P -> | rewrite inE; exact: less].
 have still k : run A alpha Z k =1 Z by move=> i; have [] := leaders_frozen alpha0 (k := 0) (ii i) k.
 have KZ x : K x <-> hull Z x.
   split=> [Kx|[w [w0 w1 ->]] k]; first exact: (Kx 0%N).

@@ -127,27 +127,3 @@ by move=> ii t; have [-> _ ->] := settlement_on_a_leader ii ii t; rewrite subrr 
 Qed.
 
 End ForEver.
-
-Section Limit.
-Variables (R : archiFieldType) (d : nat).
-
-(* If the strengths do not fade away, the product in the closed form goes to 0. *)
-Lemma product_to_0 (beta : nat -> R) a : 0 < a -> (forall k, a <= beta k) ->
-  forall e, 0 < e -> exists N, forall t, (N <= t)%N -> \prod_(l < t) (1 + beta l)^-1 < e.
-Proof.
-move=> a0 ge e e0.
-have b1 l : 0 < 1 + beta l by rewrite addr_gt0 ?ltr01 // (lt_le_trans a0).
-have grow t : 1 + t%:R * a <= \prod_(l < t) (1 + beta l).
-  elim: t => [|t IH]; first by rewrite big_ord0 mul0r addr0.
-  rewrite big_ord_recr /= (le_trans (y := (1 + t%:R * a) * (1 + a))) //.
-    have -> : (1 + t%:R * a) * (1 + a) = 1 + t.+1%:R * a + t%:R * a * a by rewrite mulrSr; ring.
-    by rewrite ler_addl !mulr_ge0 ?ler0n // ltW.
-  by apply: ler_pmul => //; rewrite ?ler_add2l // addr_ge0 ?mulr_ge0 ?ler0n ?ler01 ?(ltW a0).
-have x0 : 0 < (e * a)^-1 by rewrite invr_gt0 mulr_gt0.
-exists (Num.bound (e * a)^-1) => t Nt;
-  rewrite prodfV -[e]invrK ltf_pinv ?posrE ?invr_gt0 ?prodr_gt0 //.
-apply: lt_le_trans (grow t); apply: (@lt_le_trans _ _ (t%:R * a)); last by rewrite ler_addr ler01.
-rewrite -ltr_pdivr_mulr // -invfM; by apply: lt_le_trans (archi_boundP (ltW x0)) _; rewrite ler_nat.
-Qed.
-
-End Limit.
