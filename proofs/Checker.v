@@ -58,7 +58,7 @@ Fixpoint path_from Z k t : seq (seq (seq N) * seq (seq nat)) :=
 
 (* Token i follows its copies alone, and is the first of them. *)
 Definition alone Z i C := let copy j := same (token Z j) (token Z i) in
-  all copy C && (i == find copy (iota 0 n)).
+  all copy C && all (fun j => (i <= j) || ~~ copy j) (iota 0 n).
 
 (* Each token at the mean of those that it follows; N^m Z in Forever.v is that, m times. *)
 Definition averaged sets Z := mkseq (fun i => average Z (nth [::] sets i)) n.

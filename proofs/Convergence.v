@@ -5,7 +5,8 @@
    along it every bounded sequence has a limit, and every choice among finitely many is made. These
    proofs are over the real numbers, and use the classical axioms of the library of analysis. *)
 From Hardmax Require Import Model Geometry Layers Settlement Leaders.
-From mathcomp Require Import mathcomp_extra boolp classical_sets reals signed topology normedtype.
+From mathcomp Require Import mathcomp_extra boolp classical_sets reals signed topology normedtype
+  sequences.
 Import Order.Theory GRing.Theory Num.Theory numFieldNormedType.Exports.
 Local Open Scope ring_scope.
 Local Open Scope classical_set_scope.
@@ -151,20 +152,15 @@ Qed.
 Theorem steps_vanish i e : 0 < e -> exists N, forall k, (N <= k)%N ->
   score A (z k.+1 i - z k i) (z k.+1 i - z k i) < e.
 Proof.
-move=> e0; pose L := [set score A (z k i) (z k i) | k in setT].
-have [b Zb] : exists b, forall j, score A (Z j) (Z j) <= b.
-  exists (\sum_j score A (Z j) (Z j)) => j; rewrite (bigD1 j) //= ler_addl.
-  by apply: sumr_ge0 => l _; exact: score_ge0.
-have supL : has_sup L.
-  split; first by exists (score A (z 0%N i) (z 0%N i)), 0%N.
-  by exists b => _ [k _ <-]; exact: run_bounded.
-have [_ [N _ <-] near_sup] := sup_adherent e0 supL; exists N => k Nk.
-have mono : score A (z N i) (z N i) <= score A (z k i) (z k i).
-  by rewrite -(subnKC Nk); exact: lengths_grow.
-have le_sup : score A (z k.+1 i) (z k.+1 i) <= sup L by apply: sup_upper_bound => //; exists k.+1.
-have := le_trans (energy spdA (alpha0 k) (z k) i) le_sup.
-rewrite -ler_subr_addl => /le_lt_trans; apply; rewrite ltr_subl_addl -ltr_subl_addr.
-exact: lt_le_trans near_sup mono.
+move=> e0; pose s k := score A (z k.+1 i - z k i) (z k.+1 i - z k i).
+pose b := \sum_j score A (Z j) (Z j); have Zb j : score A (Z j) (Z j) <= b.
+  by rewrite /b (bigD1 j) //= ler_addl; apply: sumr_ge0 => l _; exact: score_ge0.
+have sum_s : cvg (series s).
+  apply: nondecreasing_is_cvg; first by apply: nondecreasing_series => k _; exact: score_ge0.
+  exists b => _ [k _ <-]; rewrite /series /= big_mkord.
+  by apply: le_trans (energy_sum spdA alpha0 k i Zb) _; rewrite ler_subl_addr ler_addl score_ge0.
+have /cvgrPdist_lt /(_ e e0) [N _ small] := cvg_series_cvg_0 sum_s; exists N => k /small.
+by rewrite /= sub0r normrN ger0_norm // score_ge0.
 Qed.
 
 Section LimitPoint.

@@ -83,7 +83,6 @@ Definition distinct f := size (undup (codom f)).
 
 Lemma distinct_le f : (distinct f <= N)%N.
 Proof. by rewrite (leq_trans (size_undup _)) // size_codom card_ord. Qed.
-
 Lemma distinct_gt0 f (i : 'I_N) : (0 < distinct f)%N.
 Proof. by rewrite -has_predT; apply/hasP; exists (f i); rewrite ?mem_undup ?codom_f. Qed.
 

@@ -29,12 +29,17 @@ Proof. by move=> lin; elim: t F => //= t IH F; rewrite lin !IH. Qed.
 
 Lemma mixD V t (F G : nat -> V) : mix t (fun m => F m + G m) = mix t F + mix t G.
 Proof. by elim: t F G => //= t IH F G; rewrite !IH !scalerDr addrACA. Qed.
+Lemma mixB V t (F G : nat -> V) : mix t (fun m => F m - G m) = mix t F - mix t G.
+Proof. by elim: t F G => //= t IH F G; rewrite !IH !scalerBr opprD addrACA. Qed.
 
 Lemma mixZ V t (a : R) (F : nat -> V) : mix t (fun m => a *: F m) = a *: mix t F.
 Proof. by elim: t F => //= t IH F; rewrite !IH scalerDr !scalerA ![a * _]mulrC. Qed.
-
 Lemma mix_const V t (x : V) : mix t (fun=> x) = x.
 Proof. by elim: t => //= t ->; rewrite -scalerDl addrC subrK scale1r. Qed.
+
+Lemma mix_swap V t u (F : nat -> nat -> V) :
+  mix t (fun m => mix u (F m)) = mix u (fun l => mix t (fun m => F m l)).
+Proof. by elim: t F => //= t IH F; rewrite !IH -!mixZ -mixD. Qed.
 
 Implicit Types F G : nat -> R^o.
 
@@ -46,11 +51,11 @@ Proof.
 by elim: t F G => [|t IH] F G le /=; rewrite ?ler_add ?ler_pmul2l ?r0 ?r1 ?IH.
 Qed.
 
-Lemma mix2_eq0 t (F : nat -> nat -> R) : (forall m l, F m l = 0) ->
-  mix t (fun m => mix t (fun l => F m l : R^o)) = 0 :> R.
+Lemma mix_norm t F : `|mix t F : R| <= mix t (fun m => `|F m : R| : R^o) :> R.
 Proof.
-move=> F0; rewrite (eq_mix t (G := fun=> 0 : R^o)) ?mix_const // => m.
-by rewrite (eq_mix t (G := fun=> 0 : R^o)) ?mix_const.
+elim: t F => //= t IH F; apply: le_trans (ler_norm_add _ _) _.
+rewrite !normrM (gtr0_norm (r0 t)) (gtr0_norm (r1 t)).
+by apply: ler_add; [apply: (ler_wpmul2l (ltW (r0 t))) | apply: (ler_wpmul2l (ltW (r1 t)))]; exact: IH.
 Qed.
 
 Lemma mix_ge0 t F : (forall m, 0 <= F m :> R) -> 0 <= mix t F :> R.
@@ -113,10 +118,11 @@ have lowE : mix t (fun m => mix t (low m)) = h * 2%:R * (w - p ^+ 2).
   rewrite (eq_mix t (G := fun l => h * f m + h * f l + (- (h * 2%:R * g m)) * g l : R^o)) => [|l].
     by rewrite lin; ring.
   by rewrite /low; ring.
-have -> : mix t (fun m => mix t (fun l => F m l : R^o)) =
-    mix t (fun m => mix t (fun l => F m l - low m l : R^o)) + mix t (fun m => mix t (low m)).
-  by rewrite -mixD; apply: eq_mix => m; rewrite -mixD; apply: eq_mix => l; rewrite subrK.
-rewrite lowE ltr_spaddl // ?mulr_ge0 ?ler0n ?subr_ge0 ?power_first //.
+have low0 : 0 <= mix t (fun m => mix t (low m)) :> R.
+  by rewrite lowE !mulr_ge0 ?ler0n ?subr_ge0 ?power_first.
+suff : 0 < mix t (fun m => mix t (fun l => F m l - low m l : R^o)) :> R.
+  rewrite (eq_mix t (fun m => mixB t (F m : nat -> R^o) (low m))) mixB subr_gt0.
+  exact: le_lt_trans.
 have D0 m l : 0 <= F m l - low m l by rewrite subr_ge0 low_.
 apply: mix_gt0 => [m|]; first by apply: mix_ge0 => l.
 apply: mix_gt0 => [l|//]; rewrite // /low /f /g /=.
@@ -155,7 +161,6 @@ Local Notation r := (fun l => (1 + alpha l)^-1).
 Local Notation s := (fun l => (1 + alpha l / 2%:R)^-1).
 
 Fact r01 l : 0 < r l < 1. Proof. by rewrite rate_gt0 ?rate_lt1. Qed.
-
 Fact half0 l : 0 < 1 + alpha l / 2%:R.
 Proof. by rewrite addr_gt0 ?ltr01 // divr_gt0 ?ltr0n. Qed.
 
@@ -182,17 +187,12 @@ Lemma mean_mix t (C : {set 'I_n}) (F : 'I_n -> nat -> 'rV[R]_d) :
   mean C (fun j => mix r t (F j)) = mix r t (fun m => mean C (fun j => F j m)).
 Proof. by elim: t F => //= t IH F; rewrite meanD !IH. Qed.
 
-Lemma score_mix t (F G : nat -> 'rV[R]_d) :
-  score A (mix r t F) (mix r t G) = mix r t (fun m => mix r t (fun l => score A (F m) (G l) : R^o))
-    :> R^o /\
-  score A (mix r t F) (mix r t G) = mix r t (fun m => mix r t (fun l => score A (F l) (G m) : R^o))
-    :> R^o.
+Lemma score_mix t (F G : nat -> 'rV[R]_d) : score A (mix r t F) (mix r t G) =
+  mix r t (fun m => mix r t (fun l => score A (F m) (G l) : R^o)) :> R^o.
 Proof.
-have L v : score A (mix r t F) v = mix r t (fun m => score A (F m) v : R^o).
-  by rewrite (@mix_map _ r _ _ (fun u => score A u v : R^o)) // => a b ? ?; rewrite !score_lin.
-have Q u : score A u (mix r t G) = mix r t (fun m => score A u (G m) : R^o).
-  by rewrite (@mix_map _ r _ _ (fun v => score A u v : R^o)) // => a b ? ?; rewrite !score_lin.
-by split; [rewrite L | rewrite Q]; apply: eq_mix => m; [rewrite Q | rewrite L].
+rewrite (@mix_map _ r _ _ (fun u => score A u _ : R^o)) => [|*]; last by rewrite !score_lin.
+by apply: eq_mix => m; rewrite (@mix_map _ r _ _ (score A (F m) : _ -> R^o)) // => *;
+  rewrite !score_lin.
 Qed.
 
 (* While the sets stay, every layer is known in closed form. *)
@@ -213,22 +213,17 @@ Proof.
 move=> last; suff same t i : attends A (run A alpha Z t) i = attends A Z i.
   by move=> t i; split; [exact: same | apply: closed_form => l j _; exact: same].
 elim/ltn_ind: t i => t IH i; have next := closed_form (fun l j lt => IH l lt j).
-set z := run A alpha Z t; set C := attends A Z i.
-pose M := mean C z.
+set z := run A alpha Z t; set C := attends A Z i; pose M := mean C z.
 have ME : M = mix r t (fun m => cloud Z m.+1 i).
   by rewrite -[RHS]mean_mix; apply: eq_mean => l _; exact: next.
 have gapE x : score A (z i) (M - z x) * 2%:R =
-  mix r t (fun m => mix r t (fun l => lead Z i x m l + lead Z i x l m : R^o))
-    :> R^o.
-  have -> : M - z x = mix r t (fun m => cloud Z m.+1 i - cloud Z m x).
-    rewrite ME /z next -scaleN1r -mixZ -mixD; apply: eq_mix => m; by rewrite scaleN1r.
-  have [E1 E2] := score_mix t (fun m => cloud Z m i) (fun m => cloud Z m.+1 i - cloud Z m x).
-  rewrite mulr_natr mulr2n /z next {1}E1 E2.
-  apply: etrans (esym (mixD r t _ _)) _; apply: eq_mix => m.
-  exact: (esym (mixD r t _ _)).
+  mix r t (fun m => mix r t (fun l => lead Z i x m l + lead Z i x l m : R^o)) :> R^o.
+  rewrite ME /z !next -mixB score_mix mulr_natr mulr2n {2}mix_swap.
+  by apply: etrans (esym (mixD r t _ _)) _; apply: eq_mix => m; exact: (esym (mixD r t _ _)).
 have [j0 j0C] := attends_nonempty A Z i; apply: (attends_eq j0C (b := score A (z i) M)) => x xC.
   have := last i x; rewrite -/C xC => all0; have : score A (z i) (M - z x) * 2%:R = 0.
-    by rewrite gapE mix2_eq0.
+    rewrite gapE (eq_mix r t (G := fun=> 0 : R^o)) ?mix_const // => m.
+    by rewrite (eq_mix r t (G := fun=> 0 : R^o)) ?mix_const // => l; exact: all0.
   by move/eqP; rewrite mulf_eq0 pnatr_eq0 orbF scoreBr subr_eq0 => /eqP.
 have := last i x; rewrite -/C (negbTE xC) => -[h h0 low].
 rewrite -subr_gt0 -scoreBr -(pmulr_lgt0 _ (ltr0Sn R 1)) gapE.
@@ -258,24 +253,14 @@ set B := \sum_p _; have B0 : 0 <= B.
   by apply: sumr_ge0 => p _; rewrite divr_ge0 // exprn_ge0 ?ltW.
 have le m : `|F i c m| <= B * q ^+ m.
   have [mK|Km] := ltnP m K; last by rewrite /F at_rest // subrr normr0 mulr_ge0 // exprn_ge0 ?ltW.
-  rewrite -ler_pdivr_mulr ?exprn_gt0 // /B.
-  rewrite (bigD1 (Ordinal mK, i, c)) //=.
-  rewrite ler_addl.
+  rewrite -ler_pdivr_mulr ?exprn_gt0 // /B (bigD1 (Ordinal mK, i, c)) //= ler_addl.
   by apply: sumr_ge0 => p _; rewrite divr_ge0 // exprn_ge0 ?ltW.
 have -> : run A alpha Z t i 0 c - cloud Z K i 0 c = mix r t (F i c : nat -> R^o) :> R^o.
-  transitivity ((mix r t (fun m => cloud Z m i) - cloud Z K i) 0 c).
-    by rewrite (sets_last last t i).2 !mxE.
-  rewrite -[X in _ - X](mix_const r t) -scaleN1r -mixZ -mixD.
-  rewrite (@mix_map _ r _ _ (fun u : 'rV[R]_d => u 0 c : R^o)) => [|*]; last by rewrite !mxE.
-  by apply: eq_mix => m; rewrite scaleN1r !mxE.
-have up : mix r t (fun m => B * q ^+ m : R^o) <= B * \prod_(l < t) s l :> R.
-  by rewrite (mixZ r t B) ler_wpmul2l //; have /andP [] := mix_power r01 (ltW q0) rs t.
-rewrite ler_norml; apply/andP; split; last first.
-  by apply: le_trans up; apply: (mix_le r01) => m; apply: le_trans (le m); exact: ler_norm.
-rewrite ler_oppl; apply: le_trans up; have -> : - mix r t (F i c : nat -> R^o) =
-    mix r t (fun m => - F i c m : R^o) :> R^o.
-  by rewrite -scaleN1r -mixZ; apply: eq_mix => m; rewrite scaleN1r.
-by apply: (mix_le r01) => m; apply: le_trans (le m); rewrite -normrN; exact: ler_norm.
+  rewrite mixB mix_const (sets_last last t i).2.
+  by rewrite (@mix_map _ r _ _ (fun u : 'rV[R]_d => u 0 c : R^o)) // => *; rewrite !mxE.
+apply: le_trans (mix_norm r01 t _) (le_trans (mix_le r01 t le) _).
+rewrite (mixZ r t B (fun m => q ^+ m : R^o)) ler_wpmul2l //.
+by have /andP [] := mix_power r01 (ltW q0) rs t.
 Qed.
 
 End ForEver.

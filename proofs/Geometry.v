@@ -57,7 +57,6 @@ Qed.
 
 Lemma score_gt0 x : (0 < score A x x) = (x != 0).
 Proof. by rewrite lt_def score_ge0 score_eq0 andbT. Qed.
-
 Lemma length_sum x y : score A (x + y) (x + y) = score A x x + 2%:R * score A x y + score A y y.
 Proof. by rewrite !score_lin (scoreC y x); ring. Qed.
 
@@ -79,10 +78,8 @@ Fact mean_key : unit. Proof. by []. Qed.
   (* locked: a mean is not to be taken for the product that defines it *)
 Definition mean C Z : 'rV[R]_d := locked_with mean_key (#|C|%:R^-1 *: \sum_(j in C) Z j).
 Lemma meanE C Z : mean C Z = #|C|%:R^-1 *: \sum_(j in C) Z j. Proof. by rewrite /mean unlock. Qed.
-
 Lemma card_neq0 C j : j \in C -> #|C|%:R != 0 :> R.
 Proof. by move=> jC; rewrite pnatr_eq0 -lt0n; apply/card_gt0P; exists j. Qed.
-
 Lemma score_meanr A x C Z : score A x (mean C Z) = #|C|%:R^-1 * \sum_(j in C) score A x (Z j).
 Proof. by rewrite meanE scoreZr score_sumr. Qed.
 
@@ -107,7 +104,6 @@ Qed.
 
 Lemma eq_mean C Z Y : {in C, Z =1 Y} -> mean C Z = mean C Y.
 Proof. by move=> eq; rewrite !meanE (eq_bigr _ eq). Qed.
-
 Lemma mean1 Z i : mean [set i] Z = Z i.
 Proof. by rewrite meanE big_set1 cards1 invr1 scale1r. Qed.
 
@@ -124,7 +120,6 @@ Qed.
 
 Lemma hull_mean C Z j0 : j0 \in C -> hull Z (mean C Z).
 Proof. by move=> j0C; eexists; exact: mean_weights j0C. Qed.
-
 Lemma hull_token Z i : hull Z (Z i).
 Proof. by rewrite -(mean1 Z i); exact: hull_mean (set11 i). Qed.
 

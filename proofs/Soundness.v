@@ -24,13 +24,10 @@ Definition rates k : R := phi (rate alphas k).
 Lemma sum_iota m (F : nat -> R) (P : pred nat) :
   \sum_(j <- iota 0 m | P j) F j = \sum_(j < m | P j) F j.
 Proof. by rewrite -[m in LHS]subn0 -/(index_iota 0 m) big_mkord. Qed.
-
 Lemma sumE s f : phi (sum s f) = \sum_(j <- s) phi (f j).
 Proof. by elim: s => [|j s IH] /=; rewrite ?big_nil ?phi0 // big_cons phiD // -IH. Qed.
-
 Lemma row_vector f : row (vector d f) = \row_c phi (f c).
 Proof. by apply/rowP => c; rewrite !mxE /coordinate nth_mkseq. Qed.
-
 Lemma productE x y : phi (product d x y) = dot (row x) (row y).
 Proof. by rewrite sumE sum_iota; apply: eq_bigr => c _; rewrite phiM // !mxE. Qed.
 
@@ -62,6 +59,10 @@ rewrite /=; apply/allP/attendsP => [all l|all l].
 rewrite mem_iota => /andP [_ ln]; rewrite !nth_mkseq // (phi_le ok) !score_look;
   exact: (all (Ordinal ln)).
 Qed.
+
+Lemma mem_sets Z i (j : 'I_n) :
+  (val j \in nth [::] (attention_sets n d A Z) i) = (j \in attends matrix (rows Z) i).
+Proof. by rewrite nth_mkseq // mem_filter mem_attention_set mem_iota ltn_ord /= andbT. Qed.
 
 Lemma sum_attention_set Z i (F : nat -> R) :
   \sum_(j <- attention_set n d A Z i) F j = \sum_(j in attends matrix (rows Z) i) F j.
@@ -98,13 +99,10 @@ Lemma size_path Z k t : size (path_from n d A alphas Z k t) = t.+1.
 Proof. by elim: t Z k => //= t IH Z k; rewrite IH. Qed.
 
 (* Layer l of the program is layer l of the model. *)
-Lemma path_is_run t l Z k : (l <= t)%N -> exists2 Y,
-  nth (Z, [::]) (path_from n d A alphas Z k t) l = (Y, attention_sets n d A Y) &
+Lemma path_is_run p0 t l Z k : (l <= t)%N -> exists2 Y,
+  nth p0 (path_from n d A alphas Z k t) l = (Y, attention_sets n d A Y) &
   rows Y =1 run matrix (fun s => rates (k + s)) (rows Z) l.
 Proof.
-suff gen p0 : (l <= t)%N -> exists2 Y,
-  nth p0 (path_from n d A alphas Z k t) l = (Y, attention_sets n d A Y) &
-  rows Y =1 run matrix (fun s => rates (k + s)) (rows Z) l by exact: gen.
 elim: t l Z k => [|t IH] [|l] Z k //=; try by exists Z.
 rewrite ltnS => /(IH l (layer n d (rate alphas k) Z (attention_sets n d A Z)) k.+1) [Y -> eq];
   exists Y => // i.
@@ -118,21 +116,13 @@ Lemma aloneP Z Y i : reflect
     forall j, rows Z j = rows Z i -> (i <= j)%N)
   (alone n d Z i (attention_set n d A Y i)).
 Proof.
-apply: (iffP andP) => [[/allP all /eqP first]|[all first]]; split.
-- move=> j ij; apply/eqP; rewrite -sameE; apply: all.
-  by rewrite mem_filter mem_attention_set ij mem_iota ltn_ord.
-- move=> j ji; rewrite leqNgt {1}first; apply/negP => /(before_find 0%N).
-  by rewrite nth_iota // sameE -/(rows Z j) ji eqxx.
+apply: (iffP andP) => [[/allP all /allP first]|[all first]]; split.
+- move=> j; rewrite -mem_sets nth_mkseq // => /all; rewrite sameE => /eqP; exact.
+- move=> j /eqP ji; have := first j; rewrite mem_iota ltn_ord sameE [row _ == _]ji orbF; exact.
 - apply/allP => j; rewrite mem_filter mem_iota => /andP [ij jn]; move: ij.
   by rewrite (mem_attention_set Y i (Ordinal jn)) sameE => /all; rewrite /rows /= => ->.
-have hs : has (fun j => same d (token Z j) (token Z i)) (iota 0 n).
-  by apply/hasP; exists (val i); rewrite ?mem_iota ?ltn_ord // sameE.
-have fn := hs; rewrite has_find size_iota in fn.
-rewrite eqn_leq; apply/andP; split.
-  apply: (first (Ordinal fn)); apply/eqP; rewrite -sameE.
-  by have := nth_find 0%N hs; rewrite nth_iota.
-rewrite leqNgt; apply/negP => /(before_find 0%N); rewrite nth_iota // add0n.
-by rewrite sameE eqxx.
+apply/allP => j; rewrite mem_iota sameE => jn.
+by case: eqP => [/(first (Ordinal jn)) -> //|_]; rewrite orbT.
 Qed.
 
 (* The clouds N^m Z, and the gaps between them. *)
@@ -169,7 +159,6 @@ Qed.
 
 Lemma phi_power q m : phi (power q m) = phi q ^+ m.
 Proof. by elim: m => [|m IH]; rewrite ?phi1 // exprS -IH -phiM. Qed.
-
 Lemma minn_below a b : (minn a b < b)%N -> minn a b = a.
 Proof. by rewrite /minn; case: (a < b)%N => //; rewrite ltnn. Qed.
 
@@ -203,8 +192,7 @@ have gE i v m l : phi (g i v (minn m K) (minn l K)) =
     lead matrix (rows Z) i v m l + lead matrix (rows Z) i v l m.
   by rewrite gapE ?(leq_trans (minK _)) // -!leadE.
 move=> i v; have := all_ i (iin i) => /allP /(_ _ (iin v)); rewrite -/(g i v).
-rewrite [nth _ _ _]nth_mkseq // mem_filter mem_attention_set mem_iota ltn_ord /= andbT.
-case: (boolP (v \in _)) => _.
+rewrite mem_sets; case: (boolP (v \in _)) => _.
   move=> /allP lev m l; rewrite -gE; have := lev _ (inK m) => /allP /(_ _ (inK l)).
   by rewrite !(phi_le ok) phi0 // => /andP [le ge]; apply/eqP; rewrite eq_le le.
 rewrite /behind; set h := foldr _ _ _; rewrite (phi_le ok) phi0 // => /andP [h0 /allP beh].
@@ -233,10 +221,7 @@ have Y'E l i : run matrix (fun l => rates (k.+1 + l)) (rows Y') l i =
   rewrite -[l.+1]add1n run_add; apply: eq_run => [u|j]; first by rewrite addSnnS.
   by rewrite rows_layer /= addn0.
 have sameE_ i : attends matrix (rows Y') i = attends matrix (rows Y) i.
-  have mem V (j : 'I_n) : (val j \in nth [::] (attention_sets n d A V) i) =
-      (j \in attends matrix (rows V) i).
-    by rewrite [nth _ _ _]nth_mkseq // mem_filter mem_attention_set mem_iota ltn_ord /= andbT.
-  by apply/setP => j; rewrite -!mem same.
+  by apply/setP => j; rewrite -!mem_sets same.
 exists s.+1, X; split=> // [i|[|l] i ls]; first by rewrite XE Y'E.
   by [].
 by rewrite -(eq_attends i (Y'E l)) keep // sameE_.
@@ -269,14 +254,12 @@ Definition holds Z (c : certificate N) :=
 Theorem certificate_is_sound Z c : check n d A alphas Z c -> holds Z c.
 Proof.
 rewrite /check; set K := settled_at c; set p := path_from _ _ _ _ _ _ _.
-have [Y YE Yrun] := path_is_run Z 0 (leqnn K).
+have [Y YE Yrun] := path_is_run (Z, [::]) Z 0 (leqnn K).
 have -> : last (Z, [::]) p = (Y, attention_sets n d A Y) by rewrite -nth_last size_path YE.
 case goalsE : goals => [G|] // /and5P [s0 q0 /(all_nthP (zero N)) small /allP births].
 move=> /andP [/allP follow /allP near_]; rewrite (phi_le ok) phi0 // -ltNge in q0.
 have iin i : val i \in iota 0 n by rewrite mem_iota ltn_ord.
-have run_eq l (X : seq (seq N)) : rows X =1 run matrix (fun s => rates (0 + s)) (rows Z) l ->
-  rows X =1 run matrix rates (rows Z) l by [].
-have {}Yrun := run_eq _ _ Yrun; pose g i := rows G i.
+have {}Yrun : rows Y =1 run matrix rates (rows Z) K := Yrun; pose g i := rows G i.
 have small_rate k : 0 < rates k /\ phi (fading alphas) * (2%:R + rates k) <= 1.
   have [j js] := rate_in k s0; rewrite /rates => ->; have /andP [] := small j js.
   by rewrite !(phi_le ok) phi0 // phiM // !phiD // phi1 // ltNge.
@@ -307,8 +290,8 @@ exists g; split.
   rewrite /g !mxE ler_distl andbC ler_subl_addr => H; exact: H.
 - have leads l i : (l <= K)%N ->
       leads_at matrix rates (rows Z) l i <-> alone n d Z i (nth [::] (nth (Z, [::]) p l).2 i).
-    move=> lK; have [V -> Vrun] := path_is_run Z 0 lK; rewrite /= nth_mkseq //.
-    have eqX := eq_attends i (run_eq _ _ Vrun); rewrite /leads_at -eqX; exact: (rwP (aloneP _ _ _)).
+    move=> lK; have [V -> Vrun] := path_is_run (Z, [::]) Z 0 lK; rewrite /= nth_mkseq //.
+    have eqX := eq_attends i (Vrun : _ =1 run matrix rates (rows Z) l); rewrite /leads_at -eqX; exact: (rwP (aloneP _ _ _)).
   move=> i; rewrite (eqP (births i (iin i))) /first_lead.
   have szp : size p = K.+1 := size_path _ _ _.
   rewrite szp; set f := find _ p.
