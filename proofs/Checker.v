@@ -100,12 +100,15 @@ Fixpoint goals Z k t sets :=
     if attention_sets Y == sets then goals Y k.+1 t' sets else None
   else None.
 
-Definition first_lead (path : seq (seq (seq N) * seq (seq nat))) start i :=
-  let k := find (fun layer => alone start i (nth [::] layer.2 i)) path in
-  if k < size path then Some k else None.
-Definition leader_at Z (births : seq (option nat)) g :=
-  let v := find (fun v => isSome (nth None births v) && same (token Z v) g) (iota 0 n) in
-  if v < n then Some v else None.
+(* Token i leads at layer b for the first time, or at no layer of the path. *)
+Definition is_born (path : seq (seq (seq N) * seq (seq nat))) start i b :=
+  let leads k := alone start i (nth [::] (nth (start, [::]) path k).2 i) in
+  if b is Some k then [&& k < size path, leads k & all (fun l => ~~ leads l) (iota 0 k)]
+  else all (fun l => ~~ leads l) (iota 0 (size path)).
+(* Whoever ends at g ends where leader v stands, or where no leader does. *)
+Definition is_followed Z (births : seq (option nat)) g v :=
+  let stands v := isSome (nth None births v) && same (token Z v) g in
+  if v is Some v then (v < n) && stands v else all (fun v => ~~ stands v) (iota 0 n).
 Definition near (e : N) x y :=
   all (fun c => let a := coordinate x c in let b := coordinate y c in
     le a (add b e) && le b (add a e)) (iota 0 d).
@@ -116,8 +119,8 @@ Definition check Z (c : certificate N) : bool :=
   if goals Y (settled_at c) (within c) sets is Some G then
     [&& 0 < size alphas, ~~ le fading (zero N),
       all (fun a => ~~ le a (zero N) && le (mul fading (add (add (one N) (one N)) a)) (one N)) alphas,
-      all (fun i => nth None (born c) i == first_lead path Z i) (iota 0 n),
-      all (fun i => nth None (follows c) i == leader_at Y (born c) (token G i)) (iota 0 n) &
+      all (fun i => is_born path Z i (nth None (born c) i)) (iota 0 n),
+      all (fun i => is_followed Y (born c) (token G i) (nth None (follows c) i)) (iota 0 n) &
       all (fun i => near (error c) (token (tokens c) i) (token G i)) (iota 0 n)]
   else false.
 

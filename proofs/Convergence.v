@@ -243,12 +243,19 @@ rewrite lt_def sumr_ge0 // andbT; apply: contra; rewrite psumr_eq0 // => /allP e
 by apply/eqP; rewrite -subr_eq0 -normr_eq0; exact: eq.
 Qed.
 
-Lemma common_radius (T : finType) (p q : T -> 'rV[R]_d) :
-  exists2 D, 0 < D & forall t, p t != q t -> D <= dist (p t) (q t).
+(* Finitely many points have a radius: no x is so near to two of them. *)
+Lemma common_radius (T : finType) (p : T -> 'rV[R]_d) : exists2 r, 0 < r &
+  forall x t t', dist x (p t) <= r -> dist x (p t') <= r -> p t = p t'.
 Proof.
-exists (\big[Num.min/1]_(t | p t != q t) dist (p t) (q t)) => [|t pq].
-  by apply/bigmin_gtP; split=> // t; exact: dist_gt0.
-exact: (bigmin_le_cond _ (fun t => dist (p t) (q t)) pq).
+pose apart tt := dist (p tt.1) (p tt.2); pose D := \big[Num.min/1]_(tt | p tt.1 != p tt.2) apart tt.
+have D0 : 0 < D by apply/bigmin_gtP; split=> // tt; exact: dist_gt0.
+have r0 : 0 < D / 3%:R by rewrite divr_gt0 ?ltr0n.
+exists (D / 3%:R) => // x t t' near near'; apply/eqP; apply: contraT => pq.
+have := @bigmin_le_cond _ _ _ 1 (t, t') (fun tt => p tt.1 != p tt.2) apart pq.
+rewrite leNgt -/D => /negP; case.
+apply: le_lt_trans (dist_triangle _ x _) _; rewrite distC; apply: le_lt_trans (ler_add near near') _.
+have -> : D / 3%:R + D / 3%:R = D - D / 3%:R by field.
+by rewrite gtr_addl oppr_lt0.
 Qed.
 
 (* The finitely many points of S, by their faces. *)
@@ -270,41 +277,33 @@ have [U0 [UU0 late0]] := ultraFilterLemma eventually_filter.
 have [Y limY] := limits_exist UU0.
 have KY : K = hull Y by apply/funext => x; apply/propext; split=> /(hull_of_limits UU0 late0 limY).
 have [pt ptP] := points_by_faces KY.
-have [D D0 apart] := common_radius (fun FF : {set 'I_n} * {set 'I_n} => pt FF.1)
-  (fun FF => pt FF.2).
-have same F F' x : dist x (pt F) < D / 2%:R -> dist x (pt F') < D / 2%:R -> pt F = pt F'.
-  move=> near near'; apply/eqP; apply: contraT => /(apart (F, F')) /=; rewrite leNgt => /negP; case.
-  by apply: le_lt_trans (dist_triangle _ x _) _; rewrite distC [D]splitr ltr_add.
-have half0 : 0 < D / 2%:R by rewrite divr_gt0 ?ltr0n.
+have [r r0 same] := common_radius pt.
 have one i : exists s, converges (fun k => z k i) s /\ S s.
   (* From some layer on the token is near a point of S, and so is its next step; so it is the same
      point for ever. *)
   have [N near] : exists N, forall k, (N <= k)%N ->
-      exists F, dist (z k i) (pt F) < D / 2%:R /\ dist (z k.+1 i) (pt F) < D / 2%:R.
+      exists F, dist (z k i) (pt F) <= r /\ dist (z k.+1 i) (pt F) <= r.
     apply: from_some_layer_on => U UU late; have [zs lim] := limits_exist UU.
     have Sz := limit_in_S UU late lim i; pose F := face A Y (zs i); have zF := ptP F _ Sz erefl.
     have close (x : nat -> 'rV[R]_d) : (forall c, x k 0 c @[k --> U] --> zs i 0 c) ->
-        U [set k | dist (x k) (pt F) < D / 2%:R].
+        U [set k | dist (x k) (pt F) <= r].
       move=> xz; have := cvg_dist UU (s := pt F) xz; rewrite zF dist0.
-      move=> /cvgrPdist_lt /(_ _ half0); apply: filterS => k; rewrite sub0r normrN.
-      by apply: le_lt_trans; exact: ler_norm.
+      move=> /cvgrPdist_lt /(_ _ r0); apply: filterS => k; rewrite sub0r normrN => /ltW.
+      by apply: le_trans; exact: ler_norm.
     have c1 := close (fun k => z k i) (lim i);
     have c2 := close (fun k => z k.+1 i) (@next_layer U UU late zs lim i).
     by apply: filterS2 c1 c2 => k /= k1 k2; exists F.
   have [F0 [near0 _]] := near N (leqnn N).
-  have stays k : (N <= k)%N -> dist (z k i) (pt F0) < D / 2%:R.
+  have stays k : (N <= k)%N -> dist (z k i) (pt F0) <= r.
     elim: k => [|k IH]; first by rewrite leqn0 => /eqP N0; move: near0; rewrite N0.
     rewrite leq_eqVlt => /predU1P [<-//|Nk]; have [F [zF zF']] := near k Nk.
-    by rewrite (same F0 F (z k i) (IH Nk) zF).
+    by rewrite (same _ F0 F (IH Nk) zF).
   have limit U (UU : UltraFilter U) (late : \oo `<=` U) (zs : 'I_n -> 'rV[R]_d)
       (lim : forall j c, z k j 0 c @[k --> U] --> zs j 0 c) : zs i = pt F0.
-    have Sz := limit_in_S UU late lim i; have zF := ptP _ _ Sz erefl; rewrite zF; apply/eqP;
-      apply: contraT => neq.
-    have := apart (_, _) neq; rewrite /= -zF leNgt => /negP; case.
-    apply: (@le_lt_trans _ _ (D / 2%:R));
-      last by rewrite ltr_pdivr_mulr ?ltr0n // ltr_pmulr // ltr1n.
+    have zF := ptP _ _ (limit_in_S UU late lim i) erefl; rewrite zF.
+    apply: (same (zs i)); first by rewrite -zF dist0 ltW.
     apply: (cvgr_to_le (cvg_dist UU (s := pt F0) (lim i))); apply: late.
-    by exists N => // k /= Nk; exact: ltW (stays k Nk).
+    by exists N => // k /= Nk; exact: stays.
   exists (pt F0); split=> [e e0|]; last by rewrite -(limit _ UU0 late0 Y limY);
     exact: (limit_in_S UU0 late0 limY i).
   apply: from_some_layer_on => U UU late; have [zs lim] := limits_exist UU.

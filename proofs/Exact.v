@@ -5,7 +5,6 @@ From Hardmax Require Import Model Geometry.
 Local Open Scope ring_scope.
 
 (* The definitions of chapter 5 *)
-
 Section Blocks.
 Variables (R : realFieldType) (d : nat).
 
@@ -34,7 +33,6 @@ Definition parameters B : nat :=
 End Blocks.
 
 (* Numbers that avoid finitely many others *)
-
 Section Avoid.
 Variable R : realFieldType.
 
@@ -74,7 +72,6 @@ Qed.
 End Avoid.
 
 (* How many different values a function on N sequences has *)
-
 Section Distinct.
 Variables (T : eqType) (N : nat).
 Implicit Types (f g : 'I_N -> T) (i j : 'I_N).
@@ -107,7 +104,6 @@ End Distinct.
 
 (* The blocks of the construction. A token is a point (p, q) of a plane, and p its place; before the
    first block the place is read off the token, as <u, x> + c. *)
-
 Section Construction.
 Variables (R : realFieldType) (d : nat).
 Local Notation point := 'rV[R]_(d.+2).
@@ -132,10 +128,7 @@ Lemma place_axis x : place (axis at0) 0 x = x 0 at0.
 Proof. by rewrite /place addr0 dot_axis. Qed.
 
 Lemma score_axes (i j : 'I_d.+2) x y : dot (x *m (axis i)^T) (y *m (axis j)^T) = x 0 i * y 0 j.
-Proof.
-by rewrite /dot big_ord1; congr (_ * _); rewrite !mxE -[RHS]dot_axis; apply: eq_bigr => c _;
-  rewrite !mxE mulrC.
-Qed.
+Proof. by rewrite !trmx_delta -!colE /dot big_ord1 !mxE. Qed.
 
 (* The greatest of finitely many numbers, and how near they come to t. *)
 Definition greatest n (f : 'I_n.+1 -> R) := f [arg max_(j > ord0) f j]%O.
@@ -146,9 +139,8 @@ Proof. by rewrite /greatest; case: arg_maxP => // l _; apply. Qed.
 
 Lemma eq_greatest n (f g : 'I_n.+1 -> R) : f =1 g -> greatest f = greatest g.
 Proof.
-move=> fg; apply/eqP; rewrite eq_le; apply/andP; split; rewrite {1}/greatest.
-  by rewrite fg le_greatest.
-by rewrite -fg le_greatest.
+move=> fg; apply/eqP.
+by rewrite eq_le {1}/greatest fg le_greatest {1}/greatest -fg le_greatest.
 Qed.
 
 Lemma greatestD n (f : 'I_n.+1 -> R) s : greatest (fun j => f j + s) = greatest f + s.
@@ -227,12 +219,10 @@ rewrite !scalerN -opprD -scalerDl -[t - p]opprB max0_norm (max_r (ltW p0)).
 by rewrite /plane scaleNr.
 Qed.
 
-
 Lemma move_along s x : (x *m (- s *: (axis at0)^T *m axis at1)^T) 0 at0 = - s * x 0 at1.
 Proof.
-rewrite trmx_mul linearZ /= trmxK mulmxA -scalemxAr mxE; congr (_ * _).
-by rewrite mxE big_ord1 [axis _ _ _]mxE !eqxx mulr1 -[RHS]dot_axis mxE; apply: eq_bigr => e _;
-  rewrite !mxE mulrC.
+rewrite trmx_mul linearZ /= trmxK trmx_delta mulmxA -colE -scalemxAr mxE; congr (_ * _).
+by rewrite mxE big_ord1 !mxE !eqxx mulr1.
 Qed.
 
 (* lem-separating-block: every token of a sequence moves by s D_t, the same amount. *)
@@ -336,7 +326,6 @@ by rewrite ((run _ _ _ _ _ (high m1p)).2 _ pL); congr plane; ring.
 Qed.
 
 (* Separation: N - 1 blocks suffice *)
-
 Section Enough.
 Variables (N : nat) (n : 'I_N -> nat) (y : 'I_N -> R).
 Implicit Types (Z : forall i, 'I_(n i).+1 -> point).
@@ -479,6 +468,5 @@ have at_M := collapses (label m0) l (pos1 i);
 rewrite ((run3 _ _ _ _ _ at_M).2 (y i)) ?plane1 ?(addrC _ (y i - _)) ?subrK // -labelE.
 exact: (map_f (fun m => (m, label m)) (inM i)).
 Qed.
-
 
 End Construction.

@@ -36,7 +36,6 @@ Lemma mixZ V t (a : R) (F : nat -> V) : mix t (fun m => a *: F m) = a *: mix t F
 Proof. by elim: t F => //= t IH F; rewrite !IH scalerDr !scalerA ![a * _]mulrC. Qed.
 Lemma mix_const V t (x : V) : mix t (fun=> x) = x.
 Proof. by elim: t => //= t ->; rewrite -scalerDl addrC subrK scale1r. Qed.
-
 Lemma mix_swap V t u (F : nat -> nat -> V) :
   mix t (fun m => mix u (F m)) = mix u (fun l => mix t (fun m => F m l)).
 Proof. by elim: t F => //= t IH F; rewrite !IH -!mixZ -mixD. Qed.
@@ -47,9 +46,7 @@ Lemma r0 l : 0 < r l. Proof. by case/andP: (r01 l). Qed.
 Lemma r1 l : 0 < 1 - r l. Proof. by rewrite subr_gt0; case/andP: (r01 l). Qed.
 
 Lemma mix_le t F G : (forall m, F m <= G m :> R) -> mix t F <= mix t G :> R.
-Proof.
-by elim: t F G => [|t IH] F G le /=; rewrite ?ler_add ?ler_pmul2l ?r0 ?r1 ?IH.
-Qed.
+Proof. by elim: t F G => [|t IH] F G le /=; rewrite ?ler_add ?ler_pmul2l ?r0 ?r1 ?IH. Qed.
 
 Lemma mix_norm t F : `|mix t F : R| <= mix t (fun m => `|F m : R| : R^o) :> R.
 Proof.

@@ -3,7 +3,6 @@ From Hardmax Require Import Model.
 Local Open Scope ring_scope.
 
 (* The inner product <A x, y> *)
-
 Section Score.
 Variables (R : realFieldType) (d : nat) (A : 'M[R]_d).
 Implicit Types x y z : 'rV[R]_d.
@@ -69,7 +68,6 @@ Qed.
 End Score.
 
 (* Means and hulls *)
-
 Section Means.
 Variables (R : realFieldType) (n d : nat).
 Implicit Types (x y : 'rV[R]_d) (Z : 'I_n -> 'rV[R]_d) (j l : 'I_n) (C : {set 'I_n}).
@@ -98,9 +96,7 @@ by rewrite mulVf ?mulr1 ?(card_neq0 j0C).
 Qed.
 
 Lemma meanD C Z Y (a b : R) : mean C (fun j => a *: Z j + b *: Y j) = a *: mean C Z + b *: mean C Y.
-Proof.
-by rewrite !meanE big_split /= -!scaler_sumr scalerDr !scalerA !(mulrC _^-1) -!scalerA.
-Qed.
+Proof. by rewrite !meanE big_split /= -!scaler_sumr scalerDr !scalerA !(mulrC _^-1) -!scalerA. Qed.
 
 Lemma eq_mean C Z Y : {in C, Z =1 Y} -> mean C Z = mean C Y.
 Proof. by move=> eq; rewrite !meanE (eq_bigr _ eq). Qed.
@@ -168,7 +164,6 @@ Qed.
 End Means.
 
 (* Who is followed *)
-
 Section Followed.
 Variables (R : realFieldType) (n d : nat) (A : 'M[R]_d) (spdA : spd A).
 Implicit Types (Z : 'I_n -> 'rV[R]_d) (i j l : 'I_n) (C : {set 'I_n}).
@@ -200,6 +195,10 @@ Proof.
 move=> only; have [l il] := attends_nonempty Z i; apply/setP => j.
 by apply/idP/set1P => [/only|->] //; rewrite -{1}(only l il).
 Qed.
+
+Lemma score_means_le x Z i b : (forall j, score A x (Z j) <= b) ->
+  score A x (mean (attends A Z i) Z) <= b.
+Proof. by move=> le; have [j ij] := attends_nonempty Z i; apply: score_mean_le ij _. Qed.
 
 (* Who is not followed scores less. *)
 Lemma not_attends Z i l : l \notin attends A Z i ->
@@ -282,7 +281,6 @@ Qed.
 End Followed.
 
 (* Normalisation, and the reduction to the identity *)
-
 Section Scale.
 Variables (R : realFieldType) (n d : nat) (A : 'M[R]_d).
 Implicit Types (Z W : 'I_n -> 'rV[R]_d) (i j : 'I_n).

@@ -42,9 +42,7 @@ Theorem hulls_decrease Z x : hull (step A a Z) x -> hull Z x.
 Proof. by apply: hull_in_hull; exact: step_in_hull. Qed.
 
 Lemma step_move Z i : step A a Z i - Z i = (1 - r) *: (m Z i - Z i).
-Proof.
-by rewrite stepE // scalerBr [X in _ = _ - X]scalerBl scale1r opprB addrAC addrC.
-Qed.
+Proof. by rewrite stepE // scalerBr [X in _ = _ - X]scalerBl scale1r opprB addrAC addrC. Qed.
 
 (* lem-energy: lengths grow, and pay for every step. *)
 Theorem energy Z i : let z := Z i in let z' := step A a Z i in
@@ -78,11 +76,8 @@ Theorem no_collisions Z i j : let D := Z i - Z j in let D' := step A a Z i - ste
 Proof.
 move=> D D'; pose M := m Z i - m Z j.
 have DM : 0 <= score A D M.
-  rewrite /D /M scoreDl scoreNl subr_ge0 (le_trans (y := 0)) //.
-    by rewrite scoreBr subr_le0; have [l jl] := attends_nonempty A Z i;
-       apply: score_mean_le jl _ => l' _; exact: score_attends.
-  by rewrite scoreBr subr_ge0; have [l jl] := attends_nonempty A Z j;
-     apply: score_mean_le jl _ => l' _; exact: score_attends.
+  rewrite /D /M scoreDl scoreNl subr_ge0 (le_trans (y := 0)) // scoreBr ?subr_le0 ?subr_ge0;
+    by apply: score_means_le => l; exact: score_attends.
 have -> : D' = r *: D + (1 - r) *: M.
   by rewrite /D' /D /M !stepE // !scalerBr addrACA -opprD.
 clear D'; clearbody D M; rewrite length_sum // !score_lin expr2 -[X in X <= _]mulrA -addrA ler_addl.

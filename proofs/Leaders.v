@@ -4,7 +4,6 @@ From Hardmax Require Import Model Geometry Layers Settlement.
 Local Open Scope ring_scope.
 
 (* A leader is at a vertex, different leaders at different ones *)
-
 Section AtAVertex.
 Variables (R : realFieldType) (n d : nat) (A : 'M[R]_d) (spdA : spd A).
 Variables (alpha : nat -> R) (alpha0 : forall k, 0 < alpha k) (Z : 'I_n -> 'rV[R]_d).
@@ -56,7 +55,6 @@ End AtAVertex.
 
 (* Every vertex is taken. Here the tokens are known to converge; Convergence.v proves that they
    do. *)
-
 Section EveryVertex.
 Variables (R : realFieldType) (n d : nat).
 Implicit Types (i j : 'I_n) (C : {set 'I_n}) (x y v : 'rV[R]_d) (Y W : 'I_n -> 'rV[R]_d).
@@ -206,7 +204,6 @@ Qed.
 End Converse.
 
 (* S(K): chapter 2, where a token can rest *)
-
 Section PossibleLimits.
 Variables (R : realFieldType) (m d : nat) (A : 'M[R]_d) (spdA : spd A) (Y : 'I_m -> 'rV[R]_d).
 Implicit Types (s x : 'rV[R]_d) (j : 'I_m).

@@ -38,9 +38,8 @@ Lemma run_behind Z x b t l : (forall j, score A x (Z j) <= b) -> score A x (Z l)
   score A x (run A alpha Z t l) < b.
 Proof.
 move=> le lt; elim: t => //= t IH; rewrite stepE // scoreDr !scoreZr.
-have [j lj] := attends_nonempty A (run A alpha Z t) l; rewrite -[b](splitE (1 + alpha t)^-1).
-rewrite ltr_le_add ?ltr_pmul2l ?ler_pmul2l ?rate_gt0 ?pull_gt0 //.
-by apply: score_mean_le lj _ => j' _; exact: run_below.
+rewrite -[b](splitE (1 + alpha t)^-1) ltr_le_add ?ltr_pmul2l ?ler_pmul2l ?rate_gt0 ?pull_gt0 //.
+by apply: score_means_le => j; exact: run_below.
 Qed.
 
 (* Token i of S is on its way from Z i to g i, and all that it follows are level with g i, in the
@@ -61,7 +60,7 @@ have level x j l : j \in S -> (forall l', score A x (Z l') <= score A x (g j)) -
   move=> jS le jl; have [sub now end_ _] := st j jS.
   split; first by apply: (mean_at_most _ _ jl) => [l' _|]; rewrite ?now.
   apply: (mean_at_most _ _ jl) => [l' /(subsetP sub)/st [_ <- _ _]|]; last by rewrite end_.
-  by have [l2 l2l] := attends_nonempty A Z l'; exact: score_mean_le l2l _.
+  exact: score_means_le.
 elim: t i => [|t IH] i iS; first by rewrite /w big_ord0 subrr scale0r scale1r addr0.
 have pos j : j \in S -> run A alpha Z t.+1 j = w t.+1 *: Z j + (1 - w t.+1) *: g j.
   move=> jS; have [sub now end_ _] := st j jS; have [same here] := IH j jS.

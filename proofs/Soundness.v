@@ -21,6 +21,12 @@ Definition rows Z i : 'rV[R]_d := row (token Z i).
 Definition matrix : 'M[R]_d := \matrix_(r, c) phi (coordinate (token A r) c).
 Definition rates k : R := phi (rate alphas k).
 
+Lemma all_iota m (P : pred nat) : reflect (forall i : 'I_m, P i) (all P (iota 0 m)).
+Proof.
+apply: (iffP allP) => all i; first by apply: all; rewrite mem_iota ltn_ord.
+by rewrite mem_iota => im; exact: (all (Ordinal im)).
+Qed.
+
 Lemma sum_iota m (F : nat -> R) (P : pred nat) :
   \sum_(j <- iota 0 m | P j) F j = \sum_(j < m | P j) F j.
 Proof. by rewrite -[m in LHS]subn0 -/(index_iota 0 m) big_mkord. Qed.
@@ -42,11 +48,9 @@ Proof. by rewrite productE row_look. Qed.
 
 Lemma sameE x y : same d x y = (row x == row y).
 Proof.
-apply/allP/eqP => [eq|eq c]; last first.
-  rewrite mem_iota => /andP [_ cd]; move/rowP/(_ (Ordinal cd)): eq.
-  by rewrite !mxE !(phi_le ok) => ->; rewrite lexx.
-apply/rowP => c; rewrite !mxE; apply/eqP; rewrite eq_le -!(phi_le ok).
-by apply: eq; rewrite mem_iota ltn_ord.
+apply/all_iota/eqP => [eq|eq c]; last first.
+  by move/rowP/(_ c): eq; rewrite !mxE !(phi_le ok) => ->; rewrite lexx.
+by apply/rowP => c; rewrite !mxE; apply/eqP; rewrite eq_le -!(phi_le ok); exact: eq.
 Qed.
 
 Lemma mem_attention_set Z i (j : 'I_n) :
@@ -54,16 +58,13 @@ Lemma mem_attention_set Z i (j : 'I_n) :
   all (fun l => le (nth (zero N) scores l) (nth (zero N) scores j)) (iota 0 n)
   = (j \in attends matrix (rows Z) i).
 Proof.
-rewrite /=; apply/allP/attendsP => [all l|all l].
-  by have := all l; rewrite mem_iota !nth_mkseq // (phi_le ok) !score_look; apply; exact: ltn_ord.
-rewrite mem_iota => /andP [_ ln]; rewrite !nth_mkseq // (phi_le ok) !score_look;
-  exact: (all (Ordinal ln)).
+apply/all_iota/attendsP => all l; have := all l;
+  by rewrite !nth_mkseq // (phi_le ok) !score_look.
 Qed.
 
 Lemma mem_sets Z i (j : 'I_n) :
   (val j \in nth [::] (attention_sets n d A Z) i) = (j \in attends matrix (rows Z) i).
 Proof. by rewrite nth_mkseq // mem_filter mem_attention_set mem_iota ltn_ord /= andbT. Qed.
-
 Lemma sum_attention_set Z i (F : nat -> R) :
   \sum_(j <- attention_set n d A Z i) F j = \sum_(j in attends matrix (rows Z) i) F j.
 Proof. by rewrite big_filter sum_iota; apply: eq_bigl => j; exact: mem_attention_set. Qed.
@@ -116,13 +117,12 @@ Lemma aloneP Z Y i : reflect
     forall j, rows Z j = rows Z i -> (i <= j)%N)
   (alone n d Z i (attention_set n d A Y i)).
 Proof.
-apply: (iffP andP) => [[/allP all /allP first]|[all first]]; split.
-- move=> j; rewrite -mem_sets nth_mkseq // => /all; rewrite sameE => /eqP; exact.
-- move=> j /eqP ji; have := first j; rewrite mem_iota ltn_ord sameE [row _ == _]ji orbF; exact.
+apply: (iffP andP) => [[/allP all /all_iota first]|[all first]]; split.
+- by move=> j; rewrite -mem_sets nth_mkseq // => /all; rewrite sameE => /eqP.
+- by move=> j /eqP ji; have := first j; rewrite sameE [row _ == _]ji orbF.
 - apply/allP => j; rewrite mem_filter mem_iota => /andP [ij jn]; move: ij.
   by rewrite (mem_attention_set Y i (Ordinal jn)) sameE => /all; rewrite /rows /= => ->.
-apply/allP => j; rewrite mem_iota sameE => jn.
-by case: eqP => [/(first (Ordinal jn)) -> //|_]; rewrite orbT.
+by apply/all_iota => j; rewrite sameE; case: eqP => [/first -> //|_]; rewrite orbT.
 Qed.
 
 (* The clouds N^m Z, and the gaps between them. *)
@@ -168,14 +168,13 @@ Lemma goals_atP Z G : 0 < phi (fading alphas) ->
   lasting matrix (phi (fading alphas)) (rows Z) /\ exists2 K, rows G =1 cloud matrix (rows Z) K &
     cloud matrix (rows Z) K.+1 =1 cloud matrix (rows Z) K.
 Proof.
-move=> q0; rewrite /goals_at; set K := (find _ _).+1; case: ifP => // /andP [Kn /allP all_] [<-].
-have iin i : val i \in iota 0 n by rewrite mem_iota ltn_ord.
+move=> q0; rewrite /goals_at; set K := (find _ _).+1; case: ifP => // /andP [Kn /all_iota all_] [<-].
 have KS : (K.+1 <= n.+1)%N by [].
 have rest i : cloud matrix (rows Z) K.+1 i = cloud matrix (rows Z) K i.
   rewrite -(rows_cloud Z i KS) -(rows_cloud Z i (ltnW KS)); apply/eqP; rewrite -sameE.
   have hK : (K.-1 < size (iota 1 n))%N by rewrite size_iota.
   rewrite -has_find in hK; have := nth_find 0%N hK.
-  by rewrite nth_iota // add1n => /allP /(_ _ (iin i)).
+  by rewrite nth_iota // add1n => /all_iota /(_ i).
 split; last by exists K => // i; exact: rows_cloud (ltnW KS).
 have K0 : (0 < K)%N by []; clearbody K.
 (* Beyond K the clouds, and so the gaps, are those at K. *)
@@ -191,7 +190,7 @@ pose g i (v : 'I_n) := gap d A Z (clouds Z) i v.
 have gE i v m l : phi (g i v (minn m K) (minn l K)) =
     lead matrix (rows Z) i v m l + lead matrix (rows Z) i v l m.
   by rewrite gapE ?(leq_trans (minK _)) // -!leadE.
-move=> i v; have := all_ i (iin i) => /allP /(_ _ (iin v)); rewrite -/(g i v).
+move=> i v; have /all_iota /(_ v) := all_ i; rewrite -/(g i v).
 rewrite mem_sets; case: (boolP (v \in _)) => _.
   move=> /allP lev m l; rewrite -gE; have := lev _ (inK m) => /allP /(_ _ (inK l)).
   by rewrite !(phi_le ok) phi0 // => /andP [le ge]; apply/eqP; rewrite eq_le le.
@@ -212,9 +211,8 @@ Lemma goalsP t k Y G : goals n d A alphas Y k t (attention_sets n d A Y) = Some 
     forall l i, (l <= s)%N -> attends matrix (run matrix (fun l => rates (k + l)) (rows Y) l) i =
       attends matrix (rows Y) i].
 Proof.
-elim: t k Y => [|t IH] k Y /=; case eq : goals_at => [H|] //.
-- by case=> <-; exists 0%N, Y; split=> // l i; rewrite leqn0 => /eqP ->.
-- by case=> <-; exists 0%N, Y; split=> // l i; rewrite leqn0 => /eqP ->.
+elim: t k Y => [|t IH] k Y /=; case eq : goals_at => [H|] //;
+  try by case=> <-; exists 0%N, Y; split=> // l i; rewrite leqn0 => /eqP ->.
 set Y' := layer _ _ _ _ _; case: eqP => // same; rewrite -{1}same => /IH [s [X [st XE GE keep]]].
 have Y'E l i : run matrix (fun l => rates (k.+1 + l)) (rows Y') l i =
     run matrix (fun l => rates (k + l)) (rows Y) l.+1 i.
@@ -256,9 +254,8 @@ Proof.
 rewrite /check; set K := settled_at c; set p := path_from _ _ _ _ _ _ _.
 have [Y YE Yrun] := path_is_run (Z, [::]) Z 0 (leqnn K).
 have -> : last (Z, [::]) p = (Y, attention_sets n d A Y) by rewrite -nth_last size_path YE.
-case goalsE : goals => [G|] // /and5P [s0 q0 /(all_nthP (zero N)) small /allP births].
-move=> /andP [/allP follow /allP near_]; rewrite (phi_le ok) phi0 // -ltNge in q0.
-have iin i : val i \in iota 0 n by rewrite mem_iota ltn_ord.
+case goalsE : goals => [G|] // /and5P [s0 q0 /(all_nthP (zero N)) small /all_iota births].
+move=> /andP [/all_iota follow /all_iota near_]; rewrite (phi_le ok) phi0 // -ltNge in q0.
 have {}Yrun : rows Y =1 run matrix rates (rows Z) K := Yrun; pose g i := rows G i.
 have small_rate k : 0 < rates k /\ phi (fading alphas) * (2%:R + rates k) <= 1.
   have [j js] := rate_in k s0; rewrite /rates => ->; have /andP [] := small j js.
@@ -285,35 +282,26 @@ exists g; split.
   by rewrite -run_add always.
 - have [B BE] := lasting_sets_converge beta0 q0 q1 lasts rest.
   by exists s, B; split=> // t i e; rewrite Xfrom /g GX; exact: BE.
-- move=> i e; have := near_ i (iin i) => /allP /(_ (val e));
-  rewrite mem_iota ltn_ord /= !(phi_le ok) !phiD // => /(_ isT).
+- move=> i e; have /all_iota /(_ e) := near_ i; rewrite /= !(phi_le ok) !phiD //.
   rewrite /g !mxE ler_distl andbC ler_subl_addr => H; exact: H.
 - have leads l i : (l <= K)%N ->
       leads_at matrix rates (rows Z) l i <-> alone n d Z i (nth [::] (nth (Z, [::]) p l).2 i).
     move=> lK; have [V -> Vrun] := path_is_run (Z, [::]) Z 0 lK; rewrite /= nth_mkseq //.
     have eqX := eq_attends i (Vrun : _ =1 run matrix rates (rows Z) l); rewrite /leads_at -eqX; exact: (rwP (aloneP _ _ _)).
-  move=> i; rewrite (eqP (births i (iin i))) /first_lead.
-  have szp : size p = K.+1 := size_path _ _ _.
-  rewrite szp; set f := find _ p.
-  case: ltnP => fK; last first.
-    move=> k; wlog kK : k / (k <= K)%N => [low|].
-      case: (leqP k K) => [|/ltnW Kk]; first exact: low.
-      by rewrite -(subnKC Kk) /leads_at always; exact: low.
-    move/(leads _ _ kK).
-    by have := before_find (Z, [::]) (leq_trans (kK : (k < K.+1)%N) fK) => /= ->.
-  have found := nth_find (Z, [::]) (_ : has (fun layer => alone n d Z i (nth [::] layer.2 i)) p).
-  split; first by apply/(leads _ _ fK); apply: found; rewrite has_find szp.
-  move=> l lf /(leads l i (leq_trans (ltnW lf) fK)); by have := before_find (Z, [::]) lf => /= ->.
-move=> i; rewrite (eqP (follow i (iin i))) /leader_at; set f := find _ _.
+  move=> i; have := births i; rewrite /is_born [size p]size_path.
+  case: (nth None (born c) i) => [b|].
+    case/and3P => bK lead_b /allP none; split=> [|l lb]; first exact/(leads _ _ bK).
+    by move/(leads l i (leq_trans (ltnW lb) bK)); apply/negP/none; rewrite mem_iota.
+  move=> /allP none k; wlog kK : k / (k <= K)%N => [low|].
+    case: (leqP k K) => [|/ltnW Kk]; first exact: low.
+    by rewrite -(subnKC Kk) /leads_at always; exact: low.
+  by move/(leads _ _ kK); apply/negP/none; rewrite mem_iota.
+move=> i; have := follow i; rewrite /is_followed.
 have there (v : 'I_n) : same d (token Y v) (token G i) = (run matrix rates (rows Z) K v == g i).
   by rewrite sameE -Yrun.
-case: ltnP => fn.
-  have := nth_find 0%N (_ : has (fun v => isSome (nth None (born c) v) &&
-    same d (token Y v) (token G i)) (iota 0 n)).
-  rewrite has_find size_iota => /(_ fn); rewrite nth_iota // add0n => /andP [bv].
-  by rewrite (there (Ordinal fn)) => /eqP eq; exists (Ordinal fn).
-move=> v bv eq; have := before_find 0%N (leq_trans (ltn_ord v) fn); rewrite nth_iota // add0n.
-by rewrite bv there eq eqxx.
+case: (nth None (follows c) i) => [v /and3P [vn bv]|/all_iota none v bv /eqP].
+  by rewrite (there (Ordinal vn)) => /eqP eq; exists (Ordinal vn).
+by rewrite -there; apply/negP; have := none v; rewrite bv.
 Qed.
 
 End Soundness.
