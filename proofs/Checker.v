@@ -118,7 +118,8 @@ Definition check Z (c : certificate N) : bool :=
   let: (Y, sets) := last (Z, [::]) path in
   if goals Y (settled_at c) (within c) sets is Some G then
     [&& 0 < size alphas, ~~ le fading (zero N),
-      all (fun a => ~~ le a (zero N) && le (mul fading (add (add (one N) (one N)) a)) (one N)) alphas,
+      all (fun a => ~~ le a (zero N) &&
+        le (mul fading (add (add (one N) (one N)) a)) (one N)) alphas,
       all (fun i => is_born path Z i (nth None (born c) i)) (iota 0 n),
       all (fun i => is_followed Y (born c) (token G i) (nth None (follows c) i)) (iota 0 n) &
       all (fun i => near (error c) (token (tokens c) i) (token G i)) (iota 0 n)]

@@ -45,7 +45,6 @@ Qed.
 
 Lemma one_limit f (l l' : R) : f k @[k --> U] --> l -> f k @[k --> U] --> l' -> l = l'.
 Proof. exact: cvg_unique. Qed.
-
 Lemma cvg_score d (A : 'M[R]_d) (x y : nat -> 'rV[R]_d) (u v : 'rV[R]_d) :
   (forall c, x k 0 c @[k --> U] --> u 0 c) -> (forall c, y k 0 c @[k --> U] --> v 0 c) ->
   score A (x k) (y k) @[k --> U] --> score A u v.
@@ -247,13 +246,14 @@ Qed.
 Lemma common_radius (T : finType) (p : T -> 'rV[R]_d) : exists2 r, 0 < r &
   forall x t t', dist x (p t) <= r -> dist x (p t') <= r -> p t = p t'.
 Proof.
-pose apart tt := dist (p tt.1) (p tt.2); pose D := \big[Num.min/1]_(tt | p tt.1 != p tt.2) apart tt.
+pose apart tt := dist (p tt.1) (p tt.2).
+pose D := \big[Num.min/1]_(tt | p tt.1 != p tt.2) apart tt.
 have D0 : 0 < D by apply/bigmin_gtP; split=> // tt; exact: dist_gt0.
 have r0 : 0 < D / 3%:R by rewrite divr_gt0 ?ltr0n.
 exists (D / 3%:R) => // x t t' near near'; apply/eqP; apply: contraT => pq.
 have := @bigmin_le_cond _ _ _ 1 (t, t') (fun tt => p tt.1 != p tt.2) apart pq.
 rewrite leNgt -/D => /negP; case.
-apply: le_lt_trans (dist_triangle _ x _) _; rewrite distC; apply: le_lt_trans (ler_add near near') _.
+apply: le_lt_trans (dist_triangle _ x _) _; rewrite distC (le_lt_trans (ler_add near near')) //.
 have -> : D / 3%:R + D / 3%:R = D - D / 3%:R by field.
 by rewrite gtr_addl oppr_lt0.
 Qed.

@@ -124,9 +124,6 @@ rewrite /dot (bigD1 i) //= big1 ?addr0 => [|c /negbTE ci]; rewrite !mxE eqxx ?eq
 by rewrite ci mul0r.
 Qed.
 
-Lemma place_axis x : place (axis at0) 0 x = x 0 at0.
-Proof. by rewrite /place addr0 dot_axis. Qed.
-
 Lemma score_axes (i j : 'I_d.+2) x y : dot (x *m (axis i)^T) (y *m (axis j)^T) = x 0 i * y 0 j.
 Proof. by rewrite !trmx_delta -!colE /dot big_ord1 !mxE. Qed.
 
@@ -148,9 +145,6 @@ Proof.
 apply/eqP; rewrite eq_le {1}/greatest ler_add2r le_greatest /=.
 exact: (le_greatest (fun j => f j + s)).
 Qed.
-
-Lemma nearest_ge0 n t (f : 'I_n.+1 -> R) : 0 <= nearest t f.
-Proof. by rewrite oppr_ge0 oppr_le0. Qed.
 
 Lemma nearest_eq0 n t (f : 'I_n.+1 -> R) : (nearest t f == 0) = (t \in codom f).
 Proof.
@@ -268,8 +262,8 @@ Lemma collapses n (Z : 'I_n.+1 -> point) u c y i : (forall j, 0 < place u c (Z j
 Proof.
 move=> pos; rewrite /apply_block /self_attention project_plane scale0r add0r.
 set Y := fun j => feed_forward _ (Z j); have YE j : Y j = plane (place u c (Z j)) y.
-  rewrite /Y feed_neurons !big_cons big_nil /= scale0r add0r addr0 [dot 0 _]dotE score0l add0r [Num.max 0 1]max_r
-    ?ler01 // scale1r.
+  rewrite /Y feed_neurons !big_cons big_nil /= scale0r add0r addr0 [dot 0 _]dotE score0l add0r.
+  rewrite [Num.max 0 1]max_r ?ler01 // scale1r.
   by rewrite -/(place u c _) max_r ?ltW.
 have [|j l|j0 j0C heard] := @hears_the_greatest (collapse u c y) n Y at0 i.
 - by rewrite YE plane0.
@@ -356,12 +350,12 @@ have [/existsP [i0 /existsP [j0 /andP [yij /eqP Mij]]]|] := boolP
   move=> none; exists [::] => //; exists u, c; split=> // i j yij; apply: contra none => eqM.
   by apply/existsP; exists i; apply/existsP; exists j; rewrite yij.
 have [t tij] := diff i0 j0 yij Mij; pose D i := nearest t (fun l => place u c (Z i l)).
-have D0 i : 0 <= D i by exact: nearest_ge0.
+have D0 i : 0 <= D i by rewrite oppr_ge0 oppr_le0.
 have [s s0 avoids] := avoid [seq (M i - M j, D i - D j) | i <- enum 'I_N, j <- enum 'I_N].
 pose B := separating u c t s; pose Z' i := apply_block (Z i) B;
   pose M' := last_place (axis at0) 0 Z'.
 have place' i l : place (axis at0) 0 (Z' i l) = place u c (Z i l) + s * D i.
-  by rewrite place_axis separating_block.
+  by rewrite {1}/place addr0 dot_axis separating_block.
 have M'E i : M' i = M i + s * D i by rewrite -greatestD; apply: eq_greatest => l.
 have same i j : M' i = M' j -> M i = M j /\ D i = D j.
   move=> /eqP; rewrite !M'E -subr_eq0 opprD addrACA -mulrBr => eq0.

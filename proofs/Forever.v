@@ -52,7 +52,7 @@ Lemma mix_norm t F : `|mix t F : R| <= mix t (fun m => `|F m : R| : R^o) :> R.
 Proof.
 elim: t F => //= t IH F; apply: le_trans (ler_norm_add _ _) _.
 rewrite !normrM (gtr0_norm (r0 t)) (gtr0_norm (r1 t)).
-by apply: ler_add; [apply: (ler_wpmul2l (ltW (r0 t))) | apply: (ler_wpmul2l (ltW (r1 t)))]; exact: IH.
+by apply: ler_add; [apply: (ler_wpmul2l (ltW (r0 t))) | apply: (ler_wpmul2l (ltW (r1 t)))].
 Qed.
 
 Lemma mix_ge0 t F : (forall m, 0 <= F m :> R) -> 0 <= mix t F :> R.
@@ -201,8 +201,8 @@ congr (_ + _ *: _); rewrite -[RHS]mean_mix; apply: eq_mean => j _.
 by apply: IH => l ? lt; exact: same (ltnW lt).
 Qed.
 
-(* lem-forever, one way: by this criterion the sets stay for ever, also where alpha changes, and every
-   layer is known in closed form. *)
+(* lem-forever, one way: by this criterion the sets stay for ever, also where alpha changes, and
+   every layer is known in closed form. *)
 Theorem sets_last Z : lasting q Z -> forall t i,
   attends A (run A alpha Z t) i = attends A Z i /\
   run A alpha Z t i = mix r t (fun m => cloud Z m i).

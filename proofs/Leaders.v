@@ -84,11 +84,8 @@ Qed.
 Lemma vertex_is_token Y v : vertex (hull Y) v -> exists j, Y j = v.
 Proof.
 move=> vert; have [[w [w0 w1 vw]] _] := vert.
-have /existsP [j wj] : [exists j, 0 < w j].
-  apply: contraT; rewrite negb_exists => /forallP no; move: w1; rewrite big1 => [/eqP|j _].
-    by rewrite eq_sym oner_eq0.
-  by apply/eqP; rewrite eq_le w0 andbT leNgt no.
-by exists j; exact: (vertex_of_hull vert w0 w1 vw wj).
+have := oner_neq0 R; rewrite -w1 psumr_eq0 // => /allPn [j _ /= wj].
+by exists j; apply: (vertex_of_hull vert w0 w1 vw); rewrite lt_def wj w0.
 Qed.
 
 Lemma near_mean C Y W c e j0 : j0 \in C -> (forall j, `|Y j 0 c - W j 0 c| < e) ->
@@ -117,7 +114,8 @@ Hypothesis cvg : forall i, converges (fun k => z k i) (zs i).
 Let alpha0 k : 0 < alpha k. Proof. exact: lt_le_trans (alpha_a k). Qed.
 
 (* A token that follows the same set again and again ends at its mean: otherwise it would move. *)
-Lemma ends_at_mean i C : exists N, forall k, (N <= k)%N -> attends A (z k) i = C -> mean C zs = zs i.
+Lemma ends_at_mean i C :
+  exists N, forall k, (N <= k)%N -> attends A (z k) i = C -> mean C zs = zs i.
 Proof.
 have [eq|ne] := eqVneq (mean C zs) (zs i); first by exists 0%N.
 have /existsP [c off] : [exists c, mean C zs 0 c != zs i 0 c].

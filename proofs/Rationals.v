@@ -8,9 +8,7 @@ Definition rationals : numbers := @Numbers Q (0 # 1)%Q (1 # 1)%Q
   (fun x y => Qred (Qplus x y)) (fun x y => Qred (Qmult x y))
   (fun x => Qred (Qopp x)) (fun x => Qred (Qinv x)) Qle_bool.
 
-Definition check_rational : nat -> nat -> seq (seq Q) -> seq Q -> seq (seq Q) ->
-  certificate Q -> bool :=
-  @check rationals.
+Definition check_rational n d (A : seq (seq Q)) alphas Z := @check rationals n d A alphas Z.
 
 Section Embedding.
 Variable R : realFieldType.

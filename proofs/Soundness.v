@@ -37,14 +37,11 @@ Proof. by apply/rowP => c; rewrite !mxE /coordinate nth_mkseq. Qed.
 Lemma productE x y : phi (product d x y) = dot (row x) (row y).
 Proof. by rewrite sumE sum_iota; apply: eq_bigr => c _; rewrite phiM // !mxE. Qed.
 
-Lemma row_look x : row (look d A x) = row x *m matrix^T.
+Lemma score_look x y : phi (product d (look d A x) y) = score matrix (row x) (row y).
 Proof.
-rewrite row_vector; apply/rowP => c; rewrite !mxE productE.
+rewrite productE row_vector; congr dot; apply/rowP => c; rewrite !mxE productE.
 by apply: eq_bigr => c' _; rewrite !mxE mulrC.
 Qed.
-
-Lemma score_look x y : phi (product d (look d A x) y) = score matrix (row x) (row y).
-Proof. by rewrite productE row_look. Qed.
 
 Lemma sameE x y : same d x y = (row x == row y).
 Proof.
@@ -126,15 +123,12 @@ by apply/all_iota => j; rewrite sameE; case: eqP => [/first -> //|_]; rewrite or
 Qed.
 
 (* The clouds N^m Z, and the gaps between them. *)
-Lemma rows_averaged Y Z i :
-  rows (averaged n d (attention_sets n d A Z) Y) i = averages matrix (rows Z) (rows Y) i.
-Proof. by rewrite /rows {1}/token nth_mkseq // nth_mkseq // row_average. Qed.
-
 Local Notation clouds Z := (traject (averaged n d (attention_sets n d A Z)) Z n.+2).
 
 Lemma rows_cloud Z m i : (m <= n.+1)%N -> rows (nth Z (clouds Z) m) i = cloud matrix (rows Z) m i.
 Proof.
-move=> mn; rewrite nth_traject //; elim: m i {mn} => [|m IH] i //=; rewrite rows_averaged.
+move=> mn; rewrite nth_traject //; elim: m i {mn} => [|m IH] i //=.
+rewrite /rows {1}/token nth_mkseq // nth_mkseq // row_average.
 by apply: eq_mean => j _; exact: IH.
 Qed.
 
@@ -168,7 +162,7 @@ Lemma goals_atP Z G : 0 < phi (fading alphas) ->
   lasting matrix (phi (fading alphas)) (rows Z) /\ exists2 K, rows G =1 cloud matrix (rows Z) K &
     cloud matrix (rows Z) K.+1 =1 cloud matrix (rows Z) K.
 Proof.
-move=> q0; rewrite /goals_at; set K := (find _ _).+1; case: ifP => // /andP [Kn /all_iota all_] [<-].
+move=> q0; rewrite /goals_at; set K := (find _ _).+1; case: ifP => // /andP [Kn /all_iota yes] [<-].
 have KS : (K.+1 <= n.+1)%N by [].
 have rest i : cloud matrix (rows Z) K.+1 i = cloud matrix (rows Z) K i.
   rewrite -(rows_cloud Z i KS) -(rows_cloud Z i (ltnW KS)); apply/eqP; rewrite -sameE.
@@ -190,7 +184,7 @@ pose g i (v : 'I_n) := gap d A Z (clouds Z) i v.
 have gE i v m l : phi (g i v (minn m K) (minn l K)) =
     lead matrix (rows Z) i v m l + lead matrix (rows Z) i v l m.
   by rewrite gapE ?(leq_trans (minK _)) // -!leadE.
-move=> i v; have /all_iota /(_ v) := all_ i; rewrite -/(g i v).
+move=> i v; have /all_iota /(_ v) := yes i; rewrite -/(g i v).
 rewrite mem_sets; case: (boolP (v \in _)) => _.
   move=> /allP lev m l; rewrite -gE; have := lev _ (inK m) => /allP /(_ _ (inK l)).
   by rewrite !(phi_le ok) phi0 // => /andP [le ge]; apply/eqP; rewrite eq_le le.
@@ -287,7 +281,8 @@ exists g; split.
 - have leads l i : (l <= K)%N ->
       leads_at matrix rates (rows Z) l i <-> alone n d Z i (nth [::] (nth (Z, [::]) p l).2 i).
     move=> lK; have [V -> Vrun] := path_is_run (Z, [::]) Z 0 lK; rewrite /= nth_mkseq //.
-    have eqX := eq_attends i (Vrun : _ =1 run matrix rates (rows Z) l); rewrite /leads_at -eqX; exact: (rwP (aloneP _ _ _)).
+    have eqX := eq_attends i (Vrun : _ =1 run matrix rates (rows Z) l).
+    by rewrite /leads_at -eqX; exact: (rwP (aloneP _ _ _)).
   move=> i; have := births i; rewrite /is_born [size p]size_path.
   case: (nth None (born c) i) => [b|].
     case/and3P => bK lead_b /allP none; split=> [|l lb]; first exact/(leads _ _ bK).
