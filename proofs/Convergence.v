@@ -17,16 +17,14 @@ Local Existing Instance ultra_proper.
 Implicit Types (f g : nat -> R).
 
 Lemma finite_choice (T : finType) (p : nat -> T) : exists t, U [set k | p k = t].
-Proof.
-apply: contrapT => /forallNP no.
+Proof. apply: contrapT => /forallNP no.
 have all t : \forall k \near U, p k <> t.
   by have [/no//|] := in_ultra_setVsetC [set k | p k = t] UU.
 by have [k /(_ (p k))] := filter_ex (filter_forall _ all).
 Qed.
 
 Lemma bounded_limit f b : (forall k, `|f k| <= b) -> exists l, f k @[k --> U] --> (l : R).
-Proof.
-move=> fb; have in_b : (f @ U) `[- b, b]%classic.
+Proof. move=> fb; have in_b : (f @ U) `[- b, b]%classic.
   by apply: (@filterE _ U) => k; rewrite /= in_itv /= -ler_norml.
 have [l [_ near]] := @segment_compact R (- b) b (f @ U) _ in_b; exists l.
 apply/cvgrPdist_lt => e e0; have [//|far] := in_ultra_setVsetC [set k | `|l - f k| < e] UU.
@@ -36,8 +34,7 @@ Qed.
 Lemma cvg_sum I (s : seq I) (P : pred I) (f : I -> nat -> R) (l : I -> R) :
   (forall i, f i k @[k --> U] --> l i) ->
     (\sum_(i <- s | P i) f i k) @[k --> U] --> \sum_(i <- s | P i) l i.
-Proof.
-move=> fl; elim: s => [|i s IH].
+Proof. move=> fl; elim: s => [|i s IH].
   by rewrite big_nil; under eq_fun do rewrite big_nil; exact: cvg_cst.
 rewrite big_cons; under eq_fun do rewrite big_cons.
 by case: (P i) => //; apply: cvgD.
@@ -48,8 +45,7 @@ Proof. exact: cvg_unique. Qed.
 Lemma cvg_score d (A : 'M[R]_d) (x y : nat -> 'rV[R]_d) (u v : 'rV[R]_d) :
   (forall c, x k 0 c @[k --> U] --> u 0 c) -> (forall c, y k 0 c @[k --> U] --> v 0 c) ->
   score A (x k) (y k) @[k --> U] --> score A u v.
-Proof.
-move=> xu yv; apply: cvg_sum => c; apply: cvgM => //.
+Proof. move=> xu yv; apply: cvg_sum => c; apply: cvgM => //.
 under eq_fun do rewrite mxE; rewrite mxE; apply: cvg_sum => c'; exact: cvgMl.
 Qed.
 
@@ -61,8 +57,7 @@ Proof. by move=> xu yv c; rewrite !mxE; under eq_fun do rewrite !mxE; apply: cvg
 Lemma cvg_mean n d (C : {set 'I_n}) (y : nat -> 'I_n -> 'rV[R]_d) (ys : 'I_n -> 'rV[R]_d) :
   (forall j c, y k j 0 c @[k --> U] --> ys j 0 c) ->
   forall c, mean C (y k) 0 c @[k --> U] --> mean C ys 0 c.
-Proof.
-move=> yys c; rewrite meanE mxE summxE; under eq_fun do rewrite meanE mxE summxE.
+Proof. move=> yys c; rewrite meanE mxE summxE; under eq_fun do rewrite meanE mxE summxE.
 by apply: cvgMr; apply: cvg_sum => j.
 Qed.
 
@@ -70,8 +65,7 @@ Qed.
 Lemma vanishing d (A : 'M[R]_d) (x : nat -> 'rV[R]_d) (u : 'rV[R]_d) : spd A ->
   (forall c, x k 0 c @[k --> U] --> u 0 c) ->
   (forall e, 0 < e -> U [set k | score A (x k) (x k) <= e]) -> u = 0.
-Proof.
-move=> spdA xu small; apply/eqP; rewrite -(score_eq0 spdA) eq_le score_ge0 // andbT.
+Proof. move=> spdA xu small; apply/eqP; rewrite -(score_eq0 spdA) eq_le score_ge0 // andbT.
 apply/ler_addgt0Pr => e e0; rewrite add0r; exact: cvgr_to_le (cvg_score xu xu) (small e e0).
 Qed.
 
@@ -80,8 +74,7 @@ Lemma limit_in_hull n d (y : nat -> 'I_n -> 'rV[R]_d) (ys : 'I_n -> 'rV[R]_d) (x
     (xs : 'rV[R]_d) :
   (forall j c, y k j 0 c @[k --> U] --> ys j 0 c) -> (forall c, x k 0 c @[k --> U] --> xs 0 c) ->
   U [set k | hull (y k) (x k)] -> hull ys xs.
-Proof.
-move=> yys xxs xy.
+Proof. move=> yys xxs xy.
 have /choice [w wP] : forall k, exists w : 'I_n -> R, (forall j, `|w j| <= 1) /\
   (hull (y k) (x k) ->
     [/\ forall j, 0 <= w j, \sum_j w j = 1 & x k = \sum_j w j *: y k j]).
@@ -108,8 +101,7 @@ End AlongAnUltrafilter.
 Lemma from_some_layer_on (P : nat -> Prop) :
   (forall U, UltraFilter U -> \oo `<=` U -> U [set k | P k]) ->
     exists N, forall k, (N <= k)%N -> P k.
-Proof.
-move=> all; apply: contrapT => no.
+Proof. move=> all; apply: contrapT => no.
 have proper : ProperFilter (within [set k | ~ P k] \oo).
   split; last exact: within_filter.
   by case=> N _ Nbad; apply: no; exists N => k Nk; apply: contrapT => /(Nbad k Nk).
@@ -131,8 +123,7 @@ Local Notation S := (cluster_point A K).
 Let alpha0 k : 0 < alpha k. Proof. exact: lt_le_trans (alpha_a k). Qed.
 
 Lemma coordinate_bounded k i c : `|z k i 0 c| <= \sum_j `|Z j 0 c|.
-Proof.
-have [w [w0 w1 ->]] : hull Z (z k i) by apply: (@run_hull _ _ _ A alpha alpha0 Z 0 k);
+Proof. have [w [w0 w1 ->]] : hull Z (z k i) by apply: (@run_hull _ _ _ A alpha alpha0 Z 0 k);
   exact: hull_token.
 rewrite summxE; apply: le_trans (ler_norm_sum _ _ _) _; apply: ler_sum => j _.
 rewrite mxE normrM ger0_norm // ler_pimull // -w1 (bigD1 j) //= ler_addl; exact: sumr_ge0.
@@ -140,8 +131,7 @@ Qed.
 
 Lemma limits_exist U : UltraFilter U ->
   exists zs : 'I_n -> 'rV[R]_d, forall i c, z k i 0 c @[k --> U] --> zs i 0 c.
-Proof.
-move=> UU; have /choice [f ff] : forall ic : 'I_n * 'I_d,
+Proof. move=> UU; have /choice [f ff] : forall ic : 'I_n * 'I_d,
     exists y : R, z k ic.1 0 ic.2 @[k --> U] --> y.
   by move=> [i c]; apply: bounded_limit => k; exact: coordinate_bounded.
 by exists (fun i => \row_c f (i, c)) => i c; rewrite mxE; exact: (ff (i, c)).
@@ -150,8 +140,7 @@ Qed.
 (* lem-energy: steps tend to 0, because lengths grow and are bounded. *)
 Theorem steps_vanish i e : 0 < e -> exists N, forall k, (N <= k)%N ->
   score A (z k.+1 i - z k i) (z k.+1 i - z k i) < e.
-Proof.
-move=> e0; pose s k := score A (z k.+1 i - z k i) (z k.+1 i - z k i).
+Proof. move=> e0; pose s k := score A (z k.+1 i - z k i) (z k.+1 i - z k i).
 pose b := \sum_j score A (Z j) (Z j); have Zb j : score A (Z j) (Z j) <= b.
   by rewrite /b (bigD1 j) //= ler_addl; apply: sumr_ge0 => l _; exact: score_ge0.
 have sum_s : cvg (series s).
@@ -169,8 +158,7 @@ Local Existing Instance ultra_proper.
 
 (* lem-hulls: K is the hull of the limits. *)
 Lemma hull_of_limits x : hull zs x <-> K x.
-Proof.
-split=> [hx k|Kx]; last first.
+Proof. split=> [hx k|Kx]; last first.
   apply: (limit_in_hull UU (y := z) (x := fun=> x)) => //; first by move=> c; exact: cvg_cst.
   by apply: filterE => k; exact: Kx.
 apply: hull_in_hull hx => i; apply: (@limit_in_hull _ _ UU _ _ (fun=> z k) (z k)
@@ -182,8 +170,7 @@ Qed.
 
 (* Steps vanish, so a token ends at the mean of those that it follows. *)
 Lemma limit_is_mean i C : U [set k | attends A (z k) i = C] -> mean C zs = zs i.
-Proof.
-move=> UC; apply/eqP; rewrite -subr_eq0; apply/eqP.
+Proof. move=> UC; apply/eqP; rewrite -subr_eq0; apply/eqP.
 apply: (vanishing UU spdA (cvg_sub UU (cvg_mean UU (C := C) (@lim)) (@lim i))) => e e0.
 pose g := 1 - (1 + a)^-1; have g0 : 0 < g ^+ 2 by rewrite exprn_gt0 ?pull_gt0.
 have [N small] := steps_vanish i (mulr_gt0 g0 e0).
@@ -195,8 +182,7 @@ Qed.
 
 (* Limits are in S(K). *)
 Lemma limit_in_S i : S (zs i).
-Proof.
-have [C UC] := finite_choice UU (fun k => attends A (z k) i).
+Proof. have [C UC] := finite_choice UU (fun k => attends A (z k) i).
 have top l : score A (zs i) (zs l) <= score A (zs i) (zs i).
   rewrite -subr_ge0 -scoreBr -{2}(limit_is_mean UC).
   have lim_l := cvg_score UU (@lim i) (cvg_sub UU (cvg_mean UU (C := C) (@lim)) (@lim l)).
@@ -212,8 +198,7 @@ Qed.
 
 (* The next layer has the same limit. *)
 Lemma next_layer i c : z k.+1 i 0 c @[k --> U] --> zs i 0 c.
-Proof.
-have /choice [f ff] : forall c, exists y : R, z k.+1 i 0 c @[k --> U] --> y.
+Proof. have /choice [f ff] : forall c, exists y : R, z k.+1 i 0 c @[k --> U] --> y.
   by move=> e; apply: bounded_limit => k; exact: coordinate_bounded.
 pose w : 'rV[R]_d := \row_e f e; have fw e : z k.+1 i 0 e @[k --> U] --> w 0 e.
   by rewrite mxE; exact: ff.
@@ -236,8 +221,7 @@ Lemma distC x s : dist x s = dist s x. Proof. by apply: eq_bigr => c _; exact: d
 Lemma dist0 x : dist x x = 0. Proof. by rewrite /dist big1 // => c _; rewrite subrr normr0. Qed.
 
 Lemma dist_gt0 x s : x != s -> 0 < dist x s.
-Proof.
-rewrite lt_def sumr_ge0 // andbT; apply: contra; rewrite psumr_eq0 // => /allP eq;
+Proof. rewrite lt_def sumr_ge0 // andbT; apply: contra; rewrite psumr_eq0 // => /allP eq;
   apply/eqP/rowP => c.
 by apply/eqP; rewrite -subr_eq0 -normr_eq0; exact: eq.
 Qed.
@@ -245,8 +229,7 @@ Qed.
 (* Finitely many points have a radius: no x is so near to two of them. *)
 Lemma common_radius (T : finType) (p : T -> 'rV[R]_d) : exists2 r, 0 < r &
   forall x t t', dist x (p t) <= r -> dist x (p t') <= r -> p t = p t'.
-Proof.
-pose apart tt := dist (p tt.1) (p tt.2).
+Proof. pose apart tt := dist (p tt.1) (p tt.2).
 pose D := \big[Num.min/1]_(tt | p tt.1 != p tt.2) apart tt.
 have D0 : 0 < D by apply/bigmin_gtP; split=> // tt; exact: dist_gt0.
 have r0 : 0 < D / 3%:R by rewrite divr_gt0 ?ltr0n.
@@ -272,8 +255,7 @@ Qed.
 (* thm-convergence. Every token converges to a point of S(K), and K is the hull of the limits. *)
 Theorem tokens_converge : exists zs : 'I_n -> 'rV[R]_d,
   (forall i, converges (fun k => z k i) (zs i) /\ S (zs i)) /\ K = hull zs.
-Proof.
-have [U0 [UU0 late0]] := ultraFilterLemma eventually_filter.
+Proof. have [U0 [UU0 late0]] := ultraFilterLemma eventually_filter.
 have [Y limY] := limits_exist UU0.
 have KY : K = hull Y by apply/funext => x; apply/propext; split=> /(hull_of_limits UU0 late0 limY).
 have [pt ptP] := points_by_faces KY.
@@ -319,8 +301,7 @@ Qed.
 (* lem-strict-exposure, as in the book: any two different vertices of K. *)
 Theorem vertices_exposed v w : injective Z -> vertex K v -> vertex K w -> w != v ->
   score A v w < score A v v.
-Proof.
-move=> injZ vert [Kw _]; have [zs [conv KE]] := tokens_converge.
+Proof. move=> injZ vert [Kw _]; have [zs [conv KE]] := tokens_converge.
 rewrite KE in vert; have [i [k [ii <- _]]] := every_vertex_is_taken spdA a0 alpha_a injZ
   (fun i => (conv i).1) vert.
 exact: strict_exposure.
@@ -342,8 +323,7 @@ Theorem clustering (i0 : 'I_n) : injective Z -> exists zs : 'I_n -> 'rV[R]_d,
       exists L : seq 'rV[R]_d, forall s, S s -> [/\ s \in L, forall t, 1 < t -> ~ K (t *: s) &
         forall x, K x -> score A s x = score A s s -> score A s (x - s) = 0 /\
           score A s s <= score A x x]].
-Proof.
-move=> injZ; have [zs [conv KE]] := tokens_converge; exists zs.
+Proof. move=> injZ; have [zs [conv KE]] := tokens_converge; exists zs.
 have cvg i := (conv i).1.
 have stands k i := leader_limit a0 alpha_a cvg (k := k) (i := i).
 split=> //; first exact: leader_at_layer_0.

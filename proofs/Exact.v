@@ -38,8 +38,7 @@ Variable R : realFieldType.
 
 Lemma avoid (L : seq (R * R)) : exists2 s, 0 < s &
   forall p, p \in L -> p.1 != 0 \/ p.2 != 0 -> p.1 + s * p.2 != 0.
-Proof.
-exists (1 + \sum_(p <- L) `|p.1 / p.2|) => [|[x y] xyL /= xy0].
+Proof. exists (1 + \sum_(p <- L) `|p.1 / p.2|) => [|[x y] xyL /= xy0].
   by rewrite ltr_spaddl ?ltr01 ?sumr_ge0.
 set s := 1 + _; have less : `|x / y| < s.
   by rewrite /s (big_rem _ xyL) /= addrCA ltr_addl ltr_spaddl ?ltr01 ?sumr_ge0.
@@ -54,15 +53,13 @@ Lemma dotE d (x y : 'rV[R]_d) : dot x y = score 1%:M x y.
 Proof. by rewrite /score trmx1 mulmx1. Qed.
 
 Lemma dot_neq0 d (v : 'rV[R]_d) : v != 0 -> dot v v != 0.
-Proof.
-apply: contra; rewrite psumr_eq0 => [/allP v0|c _]; last by rewrite -expr2 sqr_ge0.
+Proof. apply: contra; rewrite psumr_eq0 => [/allP v0|c _]; last by rewrite -expr2 sqr_ge0.
 apply/eqP/rowP => c; apply/eqP; rewrite mxE -sqrf_eq0 expr2; exact: v0.
 Qed.
 
 (* Almost every g will do; one is enough. *)
 Lemma some_direction d (L : seq 'rV[R]_d) : exists g, forall v, v \in L -> v != 0 -> dot g v != 0.
-Proof.
-elim: L => [|w L [g gL]]; first by exists 0.
+Proof. elim: L => [|w L [g gL]]; first by exists 0.
 have [s s0 sL] := avoid [seq (dot g v, dot w v) | v <- w :: L].
 exists (g + s *: w) => v vL v0; rewrite dotE !score_lin -!dotE.
 apply: (sL (dot g v, dot w v)); first exact: (map_f (fun v => (dot g v, dot w v)) vL).
@@ -87,8 +84,7 @@ Proof. by rewrite -has_predT; apply/hasP; exists (f i); rewrite ?mem_undup ?codo
    one. *)
 Lemma more_distinct f g i j : (forall i j, g i = g j -> f i = f j) -> f i = f j -> g i != g j ->
   (distinct f < distinct g)%N.
-Proof.
-move=> gf fij gij; pose f' t := if [pick l | g l == t] is Some l then f l else f i.
+Proof. move=> gf fij gij; pose f' t := if [pick l | g l == t] is Some l then f l else f i.
 have f'E l : f' (g l) = f l.
   by rewrite /f'; case: pickP => [l' /eqP /gf//|/(_ l)]; rewrite eqxx.
 have in_g l : g l \in undup (codom g) by rewrite mem_undup codom_f.
@@ -135,20 +131,17 @@ Lemma le_greatest n (f : 'I_n.+1 -> R) j : f j <= greatest f.
 Proof. by rewrite /greatest; case: arg_maxP => // l _; apply. Qed.
 
 Lemma eq_greatest n (f g : 'I_n.+1 -> R) : f =1 g -> greatest f = greatest g.
-Proof.
-move=> fg; apply/eqP.
+Proof. move=> fg; apply/eqP.
 by rewrite eq_le {1}/greatest fg le_greatest {1}/greatest -fg le_greatest.
 Qed.
 
 Lemma greatestD n (f : 'I_n.+1 -> R) s : greatest (fun j => f j + s) = greatest f + s.
-Proof.
-apply/eqP; rewrite eq_le {1}/greatest ler_add2r le_greatest /=.
+Proof. apply/eqP; rewrite eq_le {1}/greatest ler_add2r le_greatest /=.
 exact: (le_greatest (fun j => f j + s)).
 Qed.
 
 Lemma nearest_eq0 n t (f : 'I_n.+1 -> R) : (nearest t f == 0) = (t \in codom f).
-Proof.
-rewrite oppr_eq0; apply/eqP/codomP => [/eqP|[j ->]].
+Proof. rewrite oppr_eq0; apply/eqP/codomP => [/eqP|[j ->]].
   by rewrite oppr_eq0 normr_eq0 subr_eq0 => /eqP <-; eexists.
 apply/eqP; rewrite eq_le oppr_le0 normr_ge0 /=.
 by rewrite -[X in X <= _](_ : - `|f j - f j| = 0) ?le_greatest ?subrr ?normr0 ?oppr0.
@@ -156,8 +149,7 @@ Qed.
 
 Lemma mean_entry n (Y : 'I_n -> point) (C : {set 'I_n}) r w j0 :
   j0 \in C -> (forall j, j \in C -> Y j 0 r = w) -> mean C Y 0 r = w.
-Proof.
-move=> jC Yw; rewrite -dot_axis dotE; apply: (score_mean_eq jC) => j /Yw <-.
+Proof. move=> jC Yw; rewrite -dot_axis dotE; apply: (score_mean_eq jC) => j /Yw <-.
 by rewrite -dotE dot_axis.
 Qed.
 
@@ -166,8 +158,7 @@ Qed.
 Lemma hears_the_greatest B n (Y : 'I_n.+1 -> point) r i (F := fun j => Y j 0 r) : 0 < Y i 0 at0 ->
   (forall j l, dot (Y j *m (Q B)^T) (Y l *m (K B)^T) = Y j 0 at0 * Y l 0 r) ->
   exists2 j, j \in hears B Y i & forall j, j \in hears B Y i -> F j = greatest F.
-Proof.
-move=> Y0 scores; exists [arg max_(j > ord0) F j]%O => [|j].
+Proof. move=> Y0 scores; exists [arg max_(j > ord0) F j]%O => [|j].
   by rewrite inE; apply/forallP => l; rewrite !scores ler_pmul2l //; exact: (le_greatest F).
 rewrite inE => /forallP /(_ [arg max_(j > ord0) F j]%O); rewrite !scores ler_pmul2l // => max_le.
 by apply/eqP; rewrite eq_le le_greatest.
@@ -183,8 +174,7 @@ Definition of_neurons (ns : seq neuron) eta r Q K m V1 V2 rho : block R d.+2 :=
 Lemma feed_neurons ns eta r Q K m V1 V2 rho x :
   feed_forward (@of_neurons ns eta r Q K m V1 V2 rho) x =
   eta *: x + \sum_(v <- ns) Num.max 0 (dot (reads v) x + bias v) *: writes v.
-Proof.
-congr (_ + _); apply/rowP => e; rewrite mxE (big_nth (Neuron 0 0 0)) big_mkord summxE.
+Proof. congr (_ + _); apply/rowP => e; rewrite mxE (big_nth (Neuron 0 0 0)) big_mkord summxE.
 apply: eq_bigr => i _; rewrite !mxE; congr (Num.max 0 (_ + _) * _).
 by apply: eq_bigr => e' _; rewrite !mxE mulrC.
 Qed.
@@ -196,8 +186,7 @@ Definition separating u c t s : block R d.+2 := @of_neurons
   1 (axis at0) (axis at1) 1 (- s *: (axis at0)^T) (axis at1) 1.
 
 Lemma max0_norm (p : R) : Num.max 0 p + Num.max 0 (- p) = `|p|.
-Proof.
-case: (ltrgt0P p) => [p0|p0|->]; last by rewrite oppr0 maxxx addr0.
+Proof. case: (ltrgt0P p) => [p0|p0|->]; last by rewrite oppr0 maxxx addr0.
   by rewrite max_l ?addr0 // oppr_le0 ltW.
 by rewrite max_r ?add0r // oppr_ge0 ltW.
 Qed.
@@ -214,8 +203,7 @@ by rewrite /plane scaleNr.
 Qed.
 
 Lemma move_along s x : (x *m (- s *: (axis at0)^T *m axis at1)^T) 0 at0 = - s * x 0 at1.
-Proof.
-rewrite trmx_mul linearZ /= trmxK trmx_delta mulmxA -colE -scalemxAr mxE; congr (_ * _).
+Proof. rewrite trmx_mul linearZ /= trmxK trmx_delta mulmxA -colE -scalemxAr mxE; congr (_ * _).
 by rewrite mxE big_ord1 !mxE !eqxx mulr1.
 Qed.
 
@@ -223,8 +211,7 @@ Qed.
 Theorem separating_block n (Z : 'I_n.+1 -> point) u c t s i : (forall j, 0 < place u c (Z j)) ->
   apply_block Z (separating u c t s) i 0 at0 = place u c (Z i) + s * nearest t
     (fun j => place u c (Z j)).
-Proof.
-move=> pos; rewrite /apply_block; set Y := fun j => feed_forward _ (Z j).
+Proof. move=> pos; rewrite /apply_block; set Y := fun j => feed_forward _ (Z j).
 have YE j : Y j = plane (place u c (Z j)) (- `|place u c (Z j) - t|) by exact: feed_separating.
 rewrite /self_attention mxE move_along scale1r YE plane0; congr (_ + _);
   rewrite /nearest mulrN mulNr; congr (- (_ * _)).
@@ -239,8 +226,7 @@ Definition separators (vs : seq (point * R * R * R)) :=
 
 Lemma parameters_separating vs :
   all (fun B => (parameters B == 10 * d.+2 + 5)%N && (keys B <= 1)%N) (separators vs).
-Proof.
-elim: vs => //= -[[[u c] t] s] vs ->.
+Proof. elim: vs => //= -[[[u c] t] s] vs ->.
 by rewrite /parameters /= !andbT; apply/eqP; lia.
 Qed.
 
@@ -251,16 +237,14 @@ Definition collapse u c y : block R d.+2 := @of_neurons
     in_plane^T in_plane 0.
 
 Lemma project_plane x : x *m (in_plane^T *m in_plane)^T = plane (x 0 at0) (x 0 at1).
-Proof.
-rewrite trmx_mul trmxK mulmxA; apply/rowP => e;
+Proof. rewrite trmx_mul trmxK mulmxA; apply/rowP => e;
   rewrite mxE !big_ord_recl big_ord0 addr0 !mxE -!(dot_axis _ x) /=.
 by congr (_ * _ + _ * _); apply: eq_bigr => e' _; rewrite !mxE mulrC.
 Qed.
 
 Lemma collapses n (Z : 'I_n.+1 -> point) u c y i : (forall j, 0 < place u c (Z j)) ->
   apply_block Z (collapse u c y) i = plane (greatest (fun j => place u c (Z j))) y.
-Proof.
-move=> pos; rewrite /apply_block /self_attention project_plane scale0r add0r.
+Proof. move=> pos; rewrite /apply_block /self_attention project_plane scale0r add0r.
 set Y := fun j => feed_forward _ (Z j); have YE j : Y j = plane (place u c (Z j)) y.
   rewrite /Y feed_neurons !big_cons big_nil /= scale0r add0r addr0 [dot 0 _]dotE score0l add0r.
   rewrite [Num.max 0 1]max_r ?ler01 // scale1r.
@@ -280,8 +264,7 @@ Definition ramp l m y : block R d.+2 :=
 Lemma apply_ramp n (Z : 'I_n -> point) l m y i p q : Z i = plane p q -> l < m ->
   (p <= l -> apply_block Z (ramp l m y) i = plane p q) /\
   (m <= p -> apply_block Z (ramp l m y) i = plane p (q + y)).
-Proof.
-move=> Zi lm; have ml0 : 0 < m - l by rewrite subr_gt0.
+Proof. move=> Zi lm; have ml0 : 0 < m - l by rewrite subr_gt0.
 rewrite /apply_block /self_attention /= mul0mx trmx0 mulmx0 addr0 scale1r Zi.
 rewrite feed_neurons !big_cons big_nil /= addr0 scale1r.
 have -> : dot ((m - l)^-1 *: axis at0) (plane p q) = p / (m - l).
@@ -301,8 +284,7 @@ Lemma write_labels (L : seq (R * R)) m0 y0 : path <%R m0 (unzip1 L) ->
       forall n (Z : 'I_n -> point) i p q, Z i = plane p q ->
         (p <= m0 -> transform Bs Z i = plane p q) /\
         (forall y, (p, y) \in (m0, y0) :: L -> transform Bs Z i = plane p (q + (y - y0)))].
-Proof.
-elim: L m0 y0 => [|[m1 y1] L IH] m0 y0 /=.
+Proof. elim: L m0 y0 => [|[m1 y1] L IH] m0 y0 /=.
   move=> _; exists [::]; split=> // n Z i p q Zi; split=> // y.
   by rewrite inE => /eqP [_ ->]; rewrite subrr addr0.
 case/andP => m01 sorted; have [Bs [sz par run]] := IH m1 y1 sorted.
@@ -341,8 +323,7 @@ Lemma separation_goes_on m u c Z : (N - distinct (last_place u c Z) < m)%N ->
   (forall i l, 0 < place u c (Z i l)) -> differ u c Z ->
   exists2 vs, separates (separators vs) u c Z &
     (size vs <= N - distinct (last_place u c Z))%N && all (fun v => 0 < v.2) vs.
-Proof.
-elim: m u c Z => // m IH u c Z few pos diff.
+Proof. elim: m u c Z => // m IH u c Z few pos diff.
 set M := last_place u c Z in few *.
 have [/existsP [i0 /existsP [j0 /andP [yij /eqP Mij]]]|] := boolP
   [exists i, exists j, (y i != y j) && (M i == M j)];
@@ -384,8 +365,7 @@ Qed.
    different labels get different M. *)
 Theorem enough_blocks u c Z : (forall i l, 0 < place u c (Z i l)) -> differ u c Z ->
   exists2 vs, separates (separators vs) u c Z & (size vs <= N - 1)%N && all (fun v => 0 < v.2) vs.
-Proof.
-move=> pos diff; have [vs sep /andP [sz pos']] := separation_goes_on (leqnn _) pos diff.
+Proof. move=> pos diff; have [vs sep /andP [sz pos']] := separation_goes_on (leqnn _) pos diff.
 exists vs; rewrite // pos' andbT; apply: leq_trans sz _.
 case: (posnP N) => [|N0]; first by lia.
 by rewrite leq_sub2l // (distinct_gt0 _ (Ordinal N0)).
@@ -400,8 +380,7 @@ Theorem exact_classification N (n : 'I_N -> nat) (X : forall i, 'I_(n i).+1 -> p
   exists Bs : seq (block R d.+2),
   [/\ (size Bs <= 2 * N - 1)%N, (\sum_(B <- Bs) parameters B <= 16 * N * d.+2 + 9 * N)%N,
       all (fun B => keys B <= 1)%N Bs & forall i l, transform Bs (X i) l 0 at1 = y i].
-Proof.
-move=> diff; pose tokens := flatten [seq codom (X i) | i <- enum 'I_N].
+Proof. move=> diff; pose tokens := flatten [seq codom (X i) | i <- enum 'I_N].
 have token i l : X i l \in tokens by apply/flatten_mapP; exists i; rewrite ?mem_enum ?codom_f.
 have [g gP] := some_direction [seq x - x' | x <- tokens, x' <- tokens].
 have g_inj x x' : x \in tokens -> x' \in tokens -> dot g x = dot g x' -> x = x'.

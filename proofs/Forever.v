@@ -49,8 +49,7 @@ Lemma mix_le t F G : (forall m, F m <= G m :> R) -> mix t F <= mix t G :> R.
 Proof. by elim: t F G => [|t IH] F G le /=; rewrite ?ler_add ?ler_pmul2l ?r0 ?r1 ?IH. Qed.
 
 Lemma mix_norm t F : `|mix t F : R| <= mix t (fun m => `|F m : R| : R^o) :> R.
-Proof.
-elim: t F => //= t IH F; apply: le_trans (ler_norm_add _ _) _.
+Proof. elim: t F => //= t IH F; apply: le_trans (ler_norm_add _ _) _.
 rewrite !normrM (gtr0_norm (r0 t)) (gtr0_norm (r1 t)).
 by apply: ler_add; [apply: (ler_wpmul2l (ltW (r0 t))) | apply: (ler_wpmul2l (ltW (r1 t)))].
 Qed.
@@ -59,8 +58,7 @@ Lemma mix_ge0 t F : (forall m, 0 <= F m :> R) -> 0 <= mix t F :> R.
 Proof. by move/(mix_le t); rewrite mix_const. Qed.
 
 Lemma mix_gt0 t F : (forall m, 0 <= F m :> R) -> 0 < F 0%N :> R -> 0 < mix t F :> R.
-Proof.
-elim: t F => //= t IH F F0 F00; apply: ltr_spaddl; first by rewrite mulr_gt0 ?IH ?r0.
+Proof. elim: t F => //= t IH F F0 F00; apply: ltr_spaddl; first by rewrite mulr_gt0 ?IH ?r0.
 by rewrite mulr_ge0 ?mix_ge0 ?ltW ?r1.
 Qed.
 
@@ -71,8 +69,7 @@ Hypotheses (rs : forall l, r l + (1 - r l) * q <= s l) (sr : forall l, s l ^+ 2 
 Local Notation powers t := (mix t (fun m => q ^+ m : R^o) : R).
 
 Lemma mix_power t : 0 <= powers t <= \prod_(l < t) s l.
-Proof.
-rewrite mix_ge0 /= => [|m]; last exact: exprn_ge0.
+Proof. rewrite mix_ge0 /= => [|m]; last exact: exprn_ge0.
 elim: t => [|t IH]; first by rewrite big_ord0.
 rewrite big_ord_recr /= [X in _ <= X]mulrC.
 have -> : mix t (fun m => q ^+ m.+1 : R^o) = q *: mix t (fun m => q ^+ m : R^o).
@@ -83,14 +80,12 @@ by apply: mix_ge0 => m; exact: exprn_ge0.
 Qed.
 
 Lemma mix_first t : mix t (fun m => (m == 0%N)%:R : R^o) = \prod_(l < t) r l.
-Proof.
-elim: t => [|t IH]; rewrite ?big_ord0 // big_ord_recr /= [RHS]mulrC IH.
+Proof. elim: t => [|t IH]; rewrite ?big_ord0 // big_ord_recr /= [RHS]mulrC IH.
 by rewrite mix_const scaler0 addr0.
 Qed.
 
 Lemma power_first t : powers t ^+ 2 <= mix t (fun m => (m == 0%N)%:R : R^o) :> R.
-Proof.
-case/andP: (mix_power t) => ge0 le.
+Proof. case/andP: (mix_power t) => ge0 le.
 apply: (@le_trans _ _ ((\prod_(l < t) s l) ^+ 2)).
   by rewrite ler_expn2r // nnegrE ?(le_trans ge0).
 rewrite mix_first -prodrXl; apply: ler_prod => l _; rewrite sr andbT exprn_ge0 //.
@@ -102,8 +97,7 @@ Qed.
 Lemma mix2_gt0 t h (F : nat -> nat -> R) : 0 <= h -> 0 < F 0%N 0%N ->
   (forall m l, h * ((m == 0%N)%:R + (l == 0%N)%:R) - h * 2%:R * (q ^+ m * q ^+ l) <= F m l) ->
   0 < mix t (fun m => mix t (fun l => F m l : R^o)) :> R.
-Proof.
-move=> h0 F00 low_; pose f m : R^o := (m == 0%N)%:R; pose g m : R^o := q ^+ m.
+Proof. move=> h0 F00 low_; pose f m : R^o := (m == 0%N)%:R; pose g m : R^o := q ^+ m.
 pose w : R := mix t f; pose p : R := mix t g.
 have lin (a b c : R) : mix t (fun m => a + b * f m + c * g m : R^o) = a + b * w + c * p.
   rewrite (mixD t (fun m => a + b * f m : R^o)) (mixD t (fun=> a : R^o)) mix_const.
@@ -162,8 +156,7 @@ Fact half0 l : 0 < 1 + alpha l / 2%:R.
 Proof. by rewrite addr_gt0 ?ltr01 // divr_gt0 ?ltr0n. Qed.
 
 Fact rs l : r l + (1 - r l) * q <= s l.
-Proof.
-have b0 := alpha0 l; have p1 : 0 < 1 + alpha l by rewrite addr_gt0 ?ltr01.
+Proof. have b0 := alpha0 l; have p1 : 0 < 1 + alpha l by rewrite addr_gt0 ?ltr01.
 have -> : r l + (1 - r l) * q = (1 + alpha l * q) / (1 + alpha l) by field; rewrite gt_eqF.
 rewrite -[s l]mul1r ler_pdivr_mulr // mulrAC ler_pdivl_mulr ?half0 // mul1r.
 have : alpha l / 2%:R * (q * (2%:R + alpha l)) <= alpha l / 2%:R.
@@ -174,8 +167,7 @@ by apply: le_trans; rewrite le_eqVlt; apply/orP; left; apply/eqP; field.
 Qed.
 
 Fact sr l : s l ^+ 2 <= r l.
-Proof.
-rewrite exprVn lef_pinv ?posrE ?exprn_gt0 ?half0 ?addr_gt0 ?ltr01 //.
+Proof. rewrite exprVn lef_pinv ?posrE ?exprn_gt0 ?half0 ?addr_gt0 ?ltr01 //.
 have -> : (1 + alpha l / 2%:R) ^+ 2 = 1 + alpha l + (alpha l / 2%:R) ^+ 2 by field.
 by rewrite ler_addl exprn_ge0 // divr_ge0 ?ler0n ?ltW.
 Qed.
@@ -186,8 +178,7 @@ Proof. by elim: t F => //= t IH F; rewrite meanD !IH. Qed.
 
 Lemma score_mix t (F G : nat -> 'rV[R]_d) : score A (mix r t F) (mix r t G) =
   mix r t (fun m => mix r t (fun l => score A (F m) (G l) : R^o)) :> R^o.
-Proof.
-rewrite (@mix_map _ r _ _ (fun u => score A u _ : R^o)) => [|*]; last by rewrite !score_lin.
+Proof. rewrite (@mix_map _ r _ _ (fun u => score A u _ : R^o)) => [|*]; last by rewrite !score_lin.
 by apply: eq_mix => m; rewrite (@mix_map _ r _ _ (score A (F m) : _ -> R^o)) // => *;
   rewrite !score_lin.
 Qed.
@@ -206,8 +197,7 @@ Qed.
 Theorem sets_last Z : lasting q Z -> forall t i,
   attends A (run A alpha Z t) i = attends A Z i /\
   run A alpha Z t i = mix r t (fun m => cloud Z m i).
-Proof.
-move=> last; suff same t i : attends A (run A alpha Z t) i = attends A Z i.
+Proof. move=> last; suff same t i : attends A (run A alpha Z t) i = attends A Z i.
   by move=> t i; split; [exact: same | apply: closed_form => l j _; exact: same].
 elim/ltn_ind: t i => t IH i; have next := closed_form (fun l j lt => IH l lt j).
 set z := run A alpha Z t; set C := attends A Z i; pose M := mean C z.
@@ -232,8 +222,7 @@ Qed.
    lem-settlement has. *)
 Theorem closed_form_at_rest (F : nat -> 'rV[R]_d) g t : (forall m, F m.+1 = g) ->
   mix r t F = g + \prod_(l < t) r l *: (F 0%N - g).
-Proof.
-move=> Fg; elim: t => [|t IH] /=; first by rewrite big_ord0 scale1r addrC subrK.
+Proof. move=> Fg; elim: t => [|t IH] /=; first by rewrite big_ord0 scale1r addrC subrK.
 rewrite IH (@eq_mix _ _ _ t _ _ Fg) mix_const big_ord_recr /= mulrC scalerDr scalerA.
 by rewrite addrAC -scalerDl [X in X *: g]addrC subrK scale1r.
 Qed.
@@ -242,8 +231,7 @@ Qed.
 Theorem lasting_sets_converge Z K : lasting q Z -> cloud Z K.+1 =1 cloud Z K ->
   exists B, forall t i c,
     `|run A alpha Z t i 0 c - cloud Z K i 0 c| <= B * \prod_(l < t) (1 + alpha l / 2%:R)^-1.
-Proof.
-move=> last rest; have at_rest := cloud_at_rest rest.
+Proof. move=> last rest; have at_rest := cloud_at_rest rest.
 pose F i c m : R := cloud Z m i 0 c - cloud Z K i 0 c.
 exists (\sum_(p : 'I_K * 'I_n * 'I_d) `|F p.1.2 p.2 p.1.1| / q ^+ p.1.1) => t i c.
 set B := \sum_p _; have B0 : 0 <= B.

@@ -40,8 +40,7 @@ Definition score_lin := (scoreDr, scoreDl, scoreNr, scoreNl, scoreZr, scoreZl).
 Hypothesis spdA : spd A.
 
 Lemma scoreC x y : score A x y = score A y x.
-Proof.
-case: spdA => symA _; rewrite !scoreE -[in LHS](trmxK (x *m _ *m _)) mxE.
+Proof. case: spdA => symA _; rewrite !scoreE -[in LHS](trmxK (x *m _ *m _)) mxE.
 by rewrite !trmx_mul !trmxK symA mulmxA.
 Qed.
 
@@ -49,8 +48,7 @@ Lemma score_ge0 x : 0 <= score A x x.
 Proof. by case: (eqVneq x 0) => [->|/(proj2 spdA)/ltW //]; rewrite score0l. Qed.
 
 Lemma score_eq0 x : (score A x x == 0) = (x == 0).
-Proof.
-apply/eqP/eqP => [x0|->]; last exact: score0l.
+Proof. apply/eqP/eqP => [x0|->]; last exact: score0l.
 by apply/eqP; apply: contraT => /(proj2 spdA); rewrite x0 ltxx.
 Qed.
 
@@ -60,8 +58,7 @@ Lemma length_sum x y : score A (x + y) (x + y) = score A x x + 2%:R * score A x 
 Proof. by rewrite !score_lin (scoreC y x); ring. Qed.
 
 Lemma score_half x y : score A x y <= (score A x x + score A y y) / 2%:R.
-Proof.
-have := score_ge0 (x - y); rewrite length_sum !score_lin opprK mulrN addrAC subr_ge0.
+Proof. have := score_ge0 (x - y); rewrite length_sum !score_lin opprK mulrN addrAC subr_ge0.
 by rewrite ler_pdivl_mulr ?ltr0n // mulrC.
 Qed.
 
@@ -83,15 +80,13 @@ Proof. by rewrite meanE scoreZr score_sumr. Qed.
 
 Lemma score_mean_le A x C Z b j0 : j0 \in C -> (forall j, j \in C -> score A x (Z j) <= b) ->
   score A x (mean C Z) <= b.
-Proof.
-move=> j0C le; rewrite score_meanr mulrC ler_pdivr_mulr ?lt0r ?(card_neq0 j0C) ?ler0n //.
+Proof. move=> j0C le; rewrite score_meanr mulrC ler_pdivr_mulr ?lt0r ?(card_neq0 j0C) ?ler0n //.
 by apply: le_trans (ler_sum _ le) _; rewrite sumr_const mulr_natr.
 Qed.
 
 Lemma score_mean_eq A x C Z b j0 : j0 \in C -> (forall j, j \in C -> score A x (Z j) = b) ->
   score A x (mean C Z) = b.
-Proof.
-move=> j0C eq; rewrite score_meanr (eq_bigr _ eq) sumr_const -[b *+ _]mulr_natr mulrCA.
+Proof. move=> j0C eq; rewrite score_meanr (eq_bigr _ eq) sumr_const -[b *+ _]mulr_natr mulrCA.
 by rewrite mulVf ?mulr1 ?(card_neq0 j0C).
 Qed.
 
@@ -107,8 +102,7 @@ Proof. by rewrite meanE big_set1 cards1 invr1 scale1r. Qed.
 
 Lemma mean_weights C Z j0 (w := fun j => (j \in C)%:R / #|C|%:R : R) : j0 \in C ->
   [/\ forall j, 0 <= w j, \sum_j w j = 1 & mean C Z = \sum_j w j *: Z j].
-Proof.
-move=> j0C; split=> [j||]; first by rewrite divr_ge0 ?ler0n.
+Proof. move=> j0C; split=> [j||]; first by rewrite divr_ge0 ?ler0n.
   by rewrite -mulr_suml -natr_sum -[X in X%:R]big_mkcond sum1_card mulfV ?(card_neq0 j0C).
 rewrite meanE scaler_sumr big_mkcond; apply: eq_bigr => j _.
 by rewrite /w; case: ifP; rewrite ?mul1r ?mul0r ?scale0r.
@@ -120,8 +114,7 @@ Lemma hull_token Z i : hull Z (Z i).
 Proof. by rewrite -(mean1 Z i); exact: hull_mean (set11 i). Qed.
 
 Lemma hull_in_hull m (Y : 'I_m -> 'rV[R]_d) Z x : (forall i, hull Z (Y i)) -> hull Y x -> hull Z x.
-Proof.
-move=> YZ [w [w0 w1 ->]].
+Proof. move=> YZ [w [w0 w1 ->]].
 have [u uP] := fin_all_exists YZ.
 exists (fun j => \sum_i w i * u i j); split=> [j||].
 - by apply: sumr_ge0 => i _; apply: mulr_ge0; [exact: w0 | case: (uP i)].
@@ -134,8 +127,7 @@ Qed.
 
 Lemma hull_convex Z x y (t : R) : 0 <= t <= 1 -> hull Z x -> hull Z y ->
   hull Z (t *: x + (1 - t) *: y).
-Proof.
-case/andP=> t0 t1 [u [u0 u1 ->]] [w [w0 w1 ->]].
+Proof. case/andP=> t0 t1 [u [u0 u1 ->]] [w [w0 w1 ->]].
 exists (fun j => t * u j + (1 - t) * w j); split=> [j||].
 - by rewrite addr_ge0 ?mulr_ge0 ?subr_ge0.
 - by rewrite big_split /= -!mulr_sumr u1 w1; ring.
@@ -143,8 +135,7 @@ by rewrite !scaler_sumr -big_split /=; apply: eq_bigr => j _; rewrite [in RHS]sc
 Qed.
 
 Lemma hull_score_le A x Z y b : (forall j, score A x (Z j) <= b) -> hull Z y -> score A x y <= b.
-Proof.
-move=> le [w [w0 w1 ->]]; rewrite score_sumr -[b]mul1r -w1 mulr_suml.
+Proof. move=> le [w [w0 w1 ->]]; rewrite score_sumr -[b]mul1r -w1 mulr_suml.
 by apply: ler_sum => j _; rewrite scoreZr ler_wpmul2l.
 Qed.
 
@@ -152,8 +143,7 @@ Qed.
 Lemma tight A x Z w b : (forall j, w j != 0 -> score A x (Z j) <= b) -> (forall j, 0 <= w j) ->
   \sum_j w j = 1 -> score A x (\sum_j w j *: Z j) = b ->
   forall j, w j != 0 -> score A x (Z j) = b.
-Proof.
-move=> le w0 w1 eq j wj; have ge0 l : true -> 0 <= w l * (b - score A x (Z l)).
+Proof. move=> le w0 w1 eq j wj; have ge0 l : true -> 0 <= w l * (b - score A x (Z l)).
   by have [->|/le lb] := eqVneq (w l) 0; rewrite ?mul0r ?mulr_ge0 ?subr_ge0.
 have /(psumr_eq0P ge0)/(_ j isT)/eqP : \sum_l w l * (b - score A x (Z l)) = 0.
   under eq_bigr do rewrite mulrBr; rewrite sumrB -mulr_suml w1 mul1r -{1}eq score_sumr -sumrB.
@@ -173,8 +163,7 @@ Lemma attendsP Z i j : reflect (forall l, score A (Z i) (Z l) <= score A (Z i) (
 Proof. by rewrite inE; exact: forallP. Qed.
 
 Lemma attends_nonempty Z i : exists j, j \in attends A Z i.
-Proof.
-have [j _ jmax] := Order.TotalTheory.arg_maxP (P := xpredT) (fun l => score A (Z i) (Z l))
+Proof. have [j _ jmax] := Order.TotalTheory.arg_maxP (P := xpredT) (fun l => score A (Z i) (Z l))
   (i0 := i) isT.
 by exists j; apply/attendsP => l; exact: jmax.
 Qed.
@@ -182,8 +171,7 @@ Qed.
 (* All that are followed have the same score; so has their mean. *)
 Lemma attends_mean Z i j : j \in attends A Z i ->
   score A (Z i) (Z j) = score A (Z i) (mean (attends A Z i) Z).
-Proof.
-move=> ij; apply/esym; apply: (score_mean_eq ij) => l /attendsP il.
+Proof. move=> ij; apply/esym; apply: (score_mean_eq ij) => l /attendsP il.
 by apply/eqP; rewrite eq_le il (attendsP _ _ _ ij).
 Qed.
 
@@ -191,8 +179,7 @@ Lemma score_attends Z i l : score A (Z i) (Z l) <= score A (Z i) (mean (attends 
 Proof. by have [j ij] := attends_nonempty Z i; rewrite -(attends_mean ij); move/attendsP: ij. Qed.
 
 Lemma attends_alone Z i : (forall j, j \in attends A Z i -> j = i) -> attends A Z i = [set i].
-Proof.
-move=> only; have [l il] := attends_nonempty Z i; apply/setP => j.
+Proof. move=> only; have [l il] := attends_nonempty Z i; apply/setP => j.
 by apply/idP/set1P => [/only|->] //; rewrite -{1}(only l il).
 Qed.
 
@@ -203,16 +190,14 @@ Proof. by move=> le; have [j ij] := attends_nonempty Z i; apply: score_mean_le i
 (* Who is not followed scores less. *)
 Lemma not_attends Z i l : l \notin attends A Z i ->
   score A (Z i) (Z l) < score A (Z i) (mean (attends A Z i) Z).
-Proof.
-move=> il; rewrite lt_neqAle score_attends andbT; apply: contra il => /eqP eq.
+Proof. move=> il; rewrite lt_neqAle score_attends andbT; apply: contra il => /eqP eq.
 by apply/attendsP => j; rewrite eq score_attends.
 Qed.
 
 (* If all of C score b and all others less, C is followed. *)
 Lemma attends_eq Z i C b j0 : j0 \in C -> (forall j, j \in C -> score A (Z i) (Z j) = b) ->
   (forall j, j \notin C -> score A (Z i) (Z j) < b) -> attends A Z i = C.
-Proof.
-move=> j0C eq lt; apply/setP => j; apply/attendsP/idP => [all|jC l].
+Proof. move=> j0C eq lt; apply/setP => j; apply/attendsP/idP => [all|jC l].
   by apply: contraT => /lt; rewrite ltNge -(eq _ j0C) all.
 by rewrite (eq j jC); case: (boolP (l \in C)) => [/eq ->|/lt/ltW].
 Qed.
@@ -233,8 +218,7 @@ Qed.
    are equal. *)
 Theorem no_cycles Z i (p : seq 'I_n) :
   path (fun j l => l \in attends A Z j) i p -> Z (last i p) = Z i -> forall j, j \in p -> Z j = Z i.
-Proof.
-have longer j (q : seq 'I_n) : path (fun j l => l \in attends A Z j) j q ->
+Proof. have longer j (q : seq 'I_n) : path (fun j l => l \in attends A Z j) j q ->
     score A (Z j) (Z j) <= score A (Z (last j q)) (Z (last j q)).
   elim: q j => //= l q IH j /andP [jl /IH]; apply: le_trans.
   by case: (eqVneq (Z l) (Z j)) => [->//|/(followed_is_longer jl)/ltW].
@@ -248,16 +232,14 @@ Qed.
 (* ... and the longest token follows only itself and its copies. *)
 Theorem longest_leads Z i : (forall j, score A (Z j) (Z j) <= score A (Z i) (Z i)) ->
   forall j, j \in attends A Z i -> Z j = Z i.
-Proof.
-move=> longest j ij; apply/eqP; apply: contraT => /(followed_is_longer ij).
+Proof. move=> longest j ij; apply/eqP; apply: contraT => /(followed_is_longer ij).
 by rewrite ltNge longest.
 Qed.
 
 (* lem-never-empty: of distinct tokens, the longest follows itself alone; so there is a leader at
    layer 0. *)
 Theorem leader_at_layer_0 alpha Z (i0 : 'I_n) : injective Z -> exists i, leader A alpha Z i.
-Proof.
-move=> injZ.
+Proof. move=> injZ.
 have [i _ imax] := Order.TotalTheory.arg_maxP (P := xpredT) (fun l => score A (Z l) (Z l))
   (i0 := i0) isT.
 by exists i, 0%N; apply: attends_alone => j /(longest_leads (fun l => imax l isT))/injZ.
@@ -272,8 +254,7 @@ Proof. by move=> longest first; split=> //; exact: longest_leads. Qed.
 (* One layer as a convex combination, z + gamma (m - z). *)
 Lemma stepE a Z i : 0 < a ->
   step A a Z i = (1 + a)^-1 *: Z i + (1 - (1 + a)^-1) *: mean (attends A Z i) Z.
-Proof.
-move=> a0; have a1 : 1 + a != 0 by rewrite gt_eqF // addr_gt0 // ltr01.
+Proof. move=> a0; have a1 : 1 + a != 0 by rewrite gt_eqF // addr_gt0 // ltr01.
 rewrite /step meanE scalerDr !scalerA; congr (_ + _ *: _).
 have [j /card_neq0 c0] := attends_nonempty Z i; by field; rewrite a1 c0.
 Qed.
@@ -291,8 +272,7 @@ Fixpoint bare_run (alpha : nat -> R) W k :=
   if k is k'.+1 then bare_step (alpha k') (bare_run alpha W k') else W.
 
 Lemma attends_scale c Z W i : 0 < c -> (forall j, W j = c *: Z j) -> attends A W i = attends A Z i.
-Proof.
-move=> c0 WZ; apply/setP => j; rewrite !inE; apply: eq_forallb => l.
+Proof. move=> c0 WZ; apply/setP => j; rewrite !inE; apply: eq_forallb => l.
 by rewrite !WZ !score_lin !ler_pmul2l.
 Qed.
 
@@ -301,8 +281,7 @@ Qed.
 Theorem normalisation alpha Z k i : (forall k, 0 < alpha k) ->
   bare_run alpha Z k i = \prod_(l < k) (1 + alpha l) *: run A alpha Z k i /\
   attends A (bare_run alpha Z k) i = attends A (run A alpha Z k) i.
-Proof.
-move=> a0; have a1 l : 0 < 1 + alpha l by rewrite addr_gt0 ?ltr01.
+Proof. move=> a0; have a1 l : 0 < 1 + alpha l by rewrite addr_gt0 ?ltr01.
 suff eq : forall i, bare_run alpha Z k i = \prod_(l < k) (1 + alpha l) *: run A alpha Z k i.
   by split=> //; apply: attends_scale eq; apply: prodr_gt0.
 elim: k => [|k IH] {}i; first by rewrite big_ord0 scale1r.

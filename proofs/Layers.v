@@ -14,8 +14,7 @@ Lemma rate_ge0 : 0 <= (1 + a)^-1. Proof. exact: ltW rate_gt0. Qed.
 Lemma pull_gt0 : 0 < 1 - (1 + a)^-1. Proof. by rewrite subr_gt0 rate_lt1. Qed.
 Lemma pull_ge0 : 0 <= 1 - (1 + a)^-1. Proof. exact: ltW pull_gt0. Qed.
 Lemma pull_le (b : R) : a <= b -> 1 - (1 + a)^-1 <= 1 - (1 + b)^-1.
-Proof.
-move=> ab; have b0 := lt_le_trans a0 ab.
+Proof. move=> ab; have b0 := lt_le_trans a0 ab.
 by rewrite ler_add2l ler_opp2 lef_pinv ?posrE ?addr_gt0 ?ltr01 // ler_add2l.
 Qed.
 
@@ -31,8 +30,7 @@ Local Notation r := (1 + a)^-1.
 Local Notation m Z i := (mean (attends A Z i) Z).
 
 Lemma step_in_hull Z i : hull Z (step A a Z i).
-Proof.
-rewrite stepE //; apply: hull_convex; first by rewrite rate_ge0 // ltW ?rate_lt1.
+Proof. rewrite stepE //; apply: hull_convex; first by rewrite rate_ge0 // ltW ?rate_lt1.
   exact: hull_token.
 by have [j ij] := attends_nonempty A Z i; exact: hull_mean ij.
 Qed.
@@ -47,8 +45,7 @@ Proof. by rewrite stepE // scalerBr [X in _ = _ - X]scalerBl scale1r opprB addrA
 (* lem-energy: lengths grow, and pay for every step. *)
 Theorem energy Z i : let z := Z i in let z' := step A a Z i in
   is_true (score A z z + score A (z' - z) (z' - z) <= score A z' z').
-Proof.
-have := length_sum spdA (Z i) (step A a Z i - Z i); rewrite [Z i + _]addrC subrK => /= ->.
+Proof. have := length_sum spdA (Z i) (step A a Z i - Z i); rewrite [Z i + _]addrC subrK => /= ->.
 rewrite [X in _ <= X]addrAC ler_addl.
 by rewrite step_move scoreZr scoreBr !mulr_ge0 ?ler0n ?pull_ge0 ?subr_ge0 ?score_attends.
 Qed.
@@ -63,8 +60,7 @@ Theorem frank_wolfe Z i :
   [/\ hull Z (m Z i), forall x, hull Z x -> score A (Z i) x <= score A (Z i) (m Z i),
       step A a Z i = Z i + (1 - r) *: (m Z i - Z i) &
       score A (Z i) (Z i) / 2%:R <= score A (step A a Z i) (step A a Z i) / 2%:R].
-Proof.
-split; last by rewrite ler_pmul2r ?invr_gt0 ?ltr0n // longer.
+Proof. split; last by rewrite ler_pmul2r ?invr_gt0 ?ltr0n // longer.
 - by have [j ij] := attends_nonempty A Z i; exact: hull_mean ij.
 - by move=> x; apply: hull_score_le => j; exact: score_attends.
 by rewrite -step_move addrC subrK.
@@ -73,8 +69,7 @@ Qed.
 (* lem-no-collisions: a distance shrinks by r at most, so distinct tokens never meet. *)
 Theorem no_collisions Z i j : let D := Z i - Z j in let D' := step A a Z i - step A a Z j in
   is_true (r ^+ 2 * score A D D <= score A D' D').
-Proof.
-move=> D D'; pose M := m Z i - m Z j.
+Proof. move=> D D'; pose M := m Z i - m Z j.
 have DM : 0 <= score A D M.
   rewrite /D /M scoreDl scoreNl subr_ge0 (le_trans (y := 0)) // scoreBr ?subr_le0 ?subr_ge0;
     by apply: score_means_le => l; exact: score_attends.
@@ -85,8 +80,7 @@ by rewrite addr_ge0 ?mulr_ge0 ?ler0n ?rate_ge0 ?pull_ge0 ?score_ge0.
 Qed.
 
 Lemma step_injective Z : injective Z -> injective (step A a Z).
-Proof.
-move=> injZ i j eq; apply: injZ; apply/eqP;
+Proof. move=> injZ i j eq; apply: injZ; apply/eqP;
   rewrite -subr_eq0 -(score_eq0 spdA) eq_le score_ge0 // andbT.
 have /= := no_collisions Z i j; rewrite eq subrr score0l.
 by rewrite pmulr_rle0 // exprn_gt0 // rate_gt0.
@@ -113,8 +107,7 @@ Proof. by elim: t x => [|t IH] x; rewrite ?addn0 // addnS => /(hulls_decrease (a
 
 (* No token is ever longer than the longest at the start. *)
 Lemma run_bounded b k i : (forall j, score A (Z j) (Z j) <= b) -> score A (z k i) (z k i) <= b.
-Proof.
-move=> Zb; have zZ : hull Z (z k i) by apply: (@run_hull 0 k); exact: hull_token.
+Proof. move=> Zb; have zZ : hull Z (z k i) by apply: (@run_hull 0 k); exact: hull_token.
 have half j : score A (z k i) (Z j) <= (score A (z k i) (z k i) + b) / 2%:R.
   by apply: le_trans (score_half spdA _ _) _; rewrite ler_pmul2r ?invr_gt0 ?ltr0n // ler_add2l.
 by have := hull_score_le half zZ; rewrite ler_pdivl_mulr ?ltr0n // mulr_natr mulr2n ler_add2l.
@@ -123,8 +116,7 @@ Qed.
 (* ... the squares of all steps together are bounded. *)
 Theorem energy_sum b k i : (forall j, score A (Z j) (Z j) <= b) ->
   \sum_(l < k) score A (z l.+1 i - z l i) (z l.+1 i - z l i) <= b - score A (Z i) (Z i).
-Proof.
-move=> Zb; rewrite ler_subr_addr; apply: le_trans (run_bounded k i Zb).
+Proof. move=> Zb; rewrite ler_subr_addr; apply: le_trans (run_bounded k i Zb).
 elim: k => [|k IH]; first by rewrite big_ord0 add0r.
 rewrite big_ord_recr /= addrAC; apply: le_trans (energy spdA (alpha0 k) (z k) i).
 by rewrite ler_add2r.
@@ -134,8 +126,7 @@ Qed.
    that. *)
 Theorem one_short_step b T i : (forall j, score A (Z j) (Z j) <= b) -> (0 < T)%N ->
   exists k : 'I_T, T%:R * score A (z k.+1 i - z k i) (z k.+1 i - z k i) <= b.
-Proof.
-move=> Zb T0; pose s (k : 'I_T) := score A (z k.+1 i - z k i) (z k.+1 i - z k i).
+Proof. move=> Zb T0; pose s (k : 'I_T) := score A (z k.+1 i - z k i) (z k.+1 i - z k i).
 have [k _ kmin] := Order.TotalTheory.arg_minP (P := xpredT) s (i0 := Ordinal T0) isT.
 exists k; rewrite mulrC mulr_natr -[X in _ *+ X]card_ord -sumr_const.
 apply: (@le_trans _ _ (b - score A (Z i) (Z i))); last by rewrite ler_subl_addr ler_addl score_ge0.

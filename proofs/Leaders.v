@@ -18,8 +18,7 @@ Proof. by move=> ii ji; rewrite -[X in _ < score A _ X](mean1 Y i) -ii not_atten
 (* It is the only point of the hull that lies farthest in its direction. *)
 Lemma exposed (Y : 'I_n -> 'rV[R]_d) i x : attends A Y i = [set i] -> hull Y x ->
   score A (Y i) x <= score A (Y i) (Y i) ?= iff (x == Y i).
-Proof.
-move=> ii hx; have le j : score A (Y i) (Y j) <= score A (Y i) (Y i).
+Proof. move=> ii hx; have le j : score A (Y i) (Y j) <= score A (Y i) (Y i).
   by case: (eqVneq j i) => [->//|/(only_itself ii)/ltW].
 split; first exact: hull_score_le hx.
 apply/eqP/eqP => [|->//]; case: hx => w [w0 w1 ->] eq.
@@ -30,8 +29,7 @@ Qed.
 
 (* thm-leaders-vertices, first part: from its birth on, a leader stands at a vertex of K. *)
 Theorem leader_at_vertex k i : attends A (z k) i = [set i] -> vertex K (z k i).
-Proof.
-move=> ii; split=> [l|x y t Kx Ky /andP [t0 t1] v].
+Proof. move=> ii; split=> [l|x y t Kx Ky /andP [t0 t1] v].
   case: (leqP l k) => lk; first by apply: (run_hull alpha0 (t := k - l)); rewrite subnKC //;
     exact: hull_token.
   by have [<- _] := leaders_frozen alpha0 ii (l - k); rewrite subnKC ?(ltnW lk) //;
@@ -62,8 +60,7 @@ Implicit Types (i j : 'I_n) (C : {set 'I_n}) (x y v : 'rV[R]_d) (Y W : 'I_n -> '
 (* A vertex is a mean of tokens only if it is all of them. *)
 Lemma vertex_of_hull Y v w j0 : vertex (hull Y) v ->
   (forall j, 0 <= w j) -> \sum_j w j = 1 -> v = \sum_j w j *: Y j -> 0 < w j0 -> Y j0 = v.
-Proof.
-move=> [_ extreme] w0 w1 vw wj0.
+Proof. move=> [_ extreme] w0 w1 vw wj0.
 (* It is between Y j0, with half of its weight, and the rest. *)
 pose e j : R := (j \in [set j0])%:R / #|[set j0]|%:R; pose t := w j0 / 2%:R.
 have [e0 e1 eY] := mean_weights Y (set11 j0); rewrite mean1 -/e in eY.
@@ -82,16 +79,14 @@ by rewrite !scalerA mulrC divfK ?gt_eqF // scalerBl.
 Qed.
 
 Lemma vertex_is_token Y v : vertex (hull Y) v -> exists j, Y j = v.
-Proof.
-move=> vert; have [[w [w0 w1 vw]] _] := vert.
+Proof. move=> vert; have [[w [w0 w1 vw]] _] := vert.
 have := oner_neq0 R; rewrite -w1 psumr_eq0 // => /allPn [j _ /= wj].
 by exists j; apply: (vertex_of_hull vert w0 w1 vw); rewrite lt_def wj w0.
 Qed.
 
 Lemma near_mean C Y W c e j0 : j0 \in C -> (forall j, `|Y j 0 c - W j 0 c| < e) ->
   `|mean C Y 0 c - mean C W 0 c| <= e.
-Proof.
-move=> j0C near; have C0 : 0 < #|C|%:R :> R by rewrite lt_def (card_neq0 _ j0C) ler0n.
+Proof. move=> j0C near; have C0 : 0 < #|C|%:R :> R by rewrite lt_def (card_neq0 _ j0C) ler0n.
 rewrite !meanE !mxE -mulrBr !summxE -sumrB normrM ger0_norm ?invr_ge0 ?(ltW C0) //.
 rewrite mulrC ler_pdivr_mulr //; apply: le_trans (ler_norm_sum _ _ _) _.
 by rewrite mulr_natr -sumr_const; apply: ler_sum => j _; exact: ltW.
@@ -100,8 +95,7 @@ Qed.
 Lemma eventually_all (T : finType) (P : T -> nat -> Prop) :
   (forall p, exists N, forall k, (N <= k)%N -> P p k) ->
   exists N, forall k, (N <= k)%N -> forall p, P p k.
-Proof.
-move=> /fin_all_exists [N NP]; exists (\max_p N p) => k Nk p.
+Proof. move=> /fin_all_exists [N NP]; exists (\max_p N p) => k Nk p.
 by apply: NP; apply: leq_trans Nk; exact: leq_bigmax.
 Qed.
 
@@ -116,8 +110,7 @@ Let alpha0 k : 0 < alpha k. Proof. exact: lt_le_trans (alpha_a k). Qed.
 (* A token that follows the same set again and again ends at its mean: otherwise it would move. *)
 Lemma ends_at_mean i C :
   exists N, forall k, (N <= k)%N -> attends A (z k) i = C -> mean C zs = zs i.
-Proof.
-have [eq|ne] := eqVneq (mean C zs) (zs i); first by exists 0%N.
+Proof. have [eq|ne] := eqVneq (mean C zs) (zs i); first by exists 0%N.
 have /existsP [c off] : [exists c, mean C zs 0 c != zs i 0 c].
   by rewrite -negb_forall; apply: contra ne => /forallP eq; apply/eqP/rowP => c; exact/eqP/eq.
 pose D := `|mean C zs 0 c - zs i 0 c|; have D0 : 0 < D by rewrite normr_gt0 subr_eq0.
@@ -146,8 +139,7 @@ Qed.
 
 (* A leader has come where it goes. *)
 Lemma leader_limit k i : attends A (z k) i = [set i] -> zs i = z k i.
-Proof.
-move=> ii; apply/rowP => c; apply/eqP; rewrite -subr_eq0 -normr_le0 leNgt; apply/negP => e0.
+Proof. move=> ii; apply/rowP => c; apply/eqP; rewrite -subr_eq0 -normr_le0 leNgt; apply/negP => e0.
 have [N near] := cvg i e0; have := near (k + N)%N (leq_addl _ _) c.
 by have [-> _] := leaders_frozen alpha0 ii N; rewrite distrC ltxx.
 Qed.
@@ -155,8 +147,7 @@ Qed.
 (* thm-leaders-vertices, second part: at every vertex stands a leader. *)
 Theorem every_vertex_is_taken v : vertex (hull zs) v ->
   exists i k, [/\ attends A (z k) i = [set i], z k i = v & zs i = v].
-Proof.
-move=> vert; pose G := [set i | zs i == v].
+Proof. move=> vert; pose G := [set i | zs i == v].
 (* Late tokens of G follow only tokens of G, because the mean of others is not v. *)
 have [N stay] : exists N, forall k, (N <= k)%N -> forall iC : 'I_n * {set 'I_n},
     iC.1 \in G -> attends A (z k) iC.1 = iC.2 -> iC.2 \subset G.
@@ -188,8 +179,7 @@ Local Notation K := (limit_hull A alpha Z).
 Theorem exposed_points_are_vertices :
   (forall i j, j != i -> score A (Z i) (Z j) < score A (Z i) (Z i)) ->
   forall v, vertex K v <-> exists i, Z i = v.
-Proof.
-move=> less v; have ii i : attends A Z i = [set i].
+Proof. move=> less v; have ii i : attends A Z i = [set i].
   by apply: (attends_eq (set11 i)) => j; [move/set1P -> | rewrite inE; exact: less].
 have still k : run A alpha Z k =1 Z by move=> i; have [] := leaders_frozen alpha0 (k := 0) (ii i) k.
 have KZ x : K x <-> hull Z x.
@@ -213,8 +203,7 @@ Definition face s : {set 'I_m} := [set j | score A s (Y j) == score A s s].
 Lemma on_face s w j : cluster_point A K s -> (forall j, 0 <= w j) -> \sum_j w j = 1 ->
   s = \sum_j w j *: Y j ->
   j \notin face s -> w j = 0.
-Proof.
-move=> [_ _ le] w0 w1 sw; rewrite inE; apply: contraNeq => wj; apply/eqP.
+Proof. move=> [_ _ le] w0 w1 sw; rewrite inE; apply: contraNeq => wj; apply/eqP.
 by apply: (tight _ w0 w1 _ wj) => [l _|]; [apply: le; exact: hull_token | rewrite -sw].
 Qed.
 
@@ -247,16 +236,14 @@ Qed.
    origin. *)
 Theorem projection_of_origin s x : cluster_point A K s -> K x -> score A s x = score A s s ->
   score A s (x - s) = 0 /\ score A s s <= score A x x.
-Proof.
-move=> _ _ eq; have s0 : score A s (x - s) = 0 by rewrite scoreBr eq subrr.
+Proof. move=> _ _ eq; have s0 : score A s (x - s) = 0 by rewrite scoreBr eq subrr.
 split=> //; have := length_sum spdA s (x - s); rewrite [s + _]addrC subrK s0 mulr0 addr0 => ->.
 by rewrite ler_addl score_ge0.
 Qed.
 
 (* ... and on the boundary of K: beyond it there is no point of K. *)
 Theorem on_the_boundary s t : cluster_point A K s -> 1 < t -> ~ K (t *: s).
-Proof.
-move=> [_ s0 le] t1 /le; rewrite scoreZr leNgt -subr_gt0 -{2}[score A s s]mul1r -mulrBl
+Proof. move=> [_ s0 le] t1 /le; rewrite scoreZr leNgt -subr_gt0 -{2}[score A s s]mul1r -mulrBl
   mulr_gt0 ?subr_gt0 //.
 by rewrite score_gt0.
 Qed.

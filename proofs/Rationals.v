@@ -8,7 +8,8 @@ Definition rationals : numbers := @Numbers Q (0 # 1)%Q (1 # 1)%Q
   (fun x y => Qred (Qplus x y)) (fun x y => Qred (Qmult x y))
   (fun x => Qred (Qopp x)) (fun x => Qred (Qinv x)) Qle_bool.
 
-Definition check_rational n d (A : seq (seq Q)) alphas Z := @check rationals n d A alphas Z.
+Definition check_rational : nat -> nat -> seq (seq Q) -> seq Q -> seq (seq Q) ->
+  certificate Q -> bool := @check rationals.
 
 Section Embedding.
 Variable R : realFieldType.
@@ -28,8 +29,7 @@ Proof. by rewrite /of_Z ltr0z; lia. Qed.
 Lemma of_pos_neq0 p : of_Z (Zpos p) != 0. Proof. by rewrite gt_eqF // of_pos_gt0. Qed.
 
 Lemma of_Q_eq x y : Qeq x y -> of_Q x = of_Q y.
-Proof.
-rewrite /Qeq => /(congr1 of_Z); rewrite !of_ZM => eq.
+Proof. rewrite /Qeq => /(congr1 of_Z); rewrite !of_ZM => eq.
 by apply/eqP; rewrite /of_Q eqr_div ?of_pos_neq0 //; apply/eqP.
 Qed.
 
@@ -37,8 +37,7 @@ Lemma of_Q_red x : of_Q (Qred x) = of_Q x.
 Proof. exact: of_Q_eq (Qred_correct x). Qed.
 
 Lemma rationals_are_faithful : @faithful rationals R of_Q.
-Proof.
-split=> [||x y|x y|x|x|x y].
+Proof. split=> [||x y|x y|x|x|x y].
 - by rewrite /of_Q mul0r.
 - by rewrite /of_Q divr1.
 - by rewrite [LHS]of_Q_red /of_Q /= -[Zpos (_ * _)]/(Zpos _ * Zpos _)%Z of_ZD !of_ZM

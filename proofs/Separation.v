@@ -17,8 +17,7 @@ Lemma len_gt0 x : (0 < len x) = (x != 0). Proof. by rewrite sqrtr_gt0 score_gt0.
 Lemma lenN x : len (- x) = len x. Proof. by rewrite /len scoreNl scoreNr opprK. Qed.
 
 Lemma cauchy_schwarz x y : score A x y <= len x * len y.
-Proof.
-have [->|x0] := eqVneq x 0; first by rewrite score0l mulr_ge0 ?len_ge0.
+Proof. have [->|x0] := eqVneq x 0; first by rewrite score0l mulr_ge0 ?len_ge0.
 have [->|y0] := eqVneq y 0; first by rewrite score0r mulr_ge0 ?len_ge0.
 have xy0 : 0 < len x * len y by rewrite mulr_gt0 ?len_gt0.
 have := score_half spdA (len y *: x) (len x *: y); rewrite !(scoreZr, scoreZl) -!len2.
@@ -28,8 +27,7 @@ Qed.
 
 Lemma len_combination I (r : seq I) (w : I -> R) (f : I -> 'rV[R]_d) : (forall i, 0 <= w i) ->
   len (\sum_(i <- r) w i *: f i) <= \sum_(i <- r) w i * len (f i).
-Proof.
-move=> w0; elim: r => [|i r IH]; first by rewrite !big_nil /len score0l sqrtr0.
+Proof. move=> w0; elim: r => [|i r IH]; first by rewrite !big_nil /len score0l sqrtr0.
 rewrite !big_cons; set y := \sum_(j <- r) _ in IH *; apply: le_trans (ler_add (lexx _) IH).
 have b0 : 0 <= w i * len (f i) + len y by rewrite addr_ge0 ?mulr_ge0 ?len_ge0.
 rewrite -(ler_pexpn2r (n := 2)) ?nnegrE ?len_ge0 // !expr2 len2 length_sum //

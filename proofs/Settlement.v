@@ -19,8 +19,7 @@ Definition settled Z S g := forall i, i \in S ->
 
 Lemma mean_at_most x C (Y : 'I_n -> 'rV[R]_d) b : (forall j, j \in C -> score A x (Y j) <= b) ->
   score A x (mean C Y) = b -> forall j, j \in C -> score A x (Y j) = b.
-Proof.
-move=> le eq j jC; have [w0 w1 mw] := mean_weights Y jC.
+Proof. move=> le eq j jC; have [w0 w1 mw] := mean_weights Y jC.
 apply: (tight _ w0 w1) => [l||]; first by case: (boolP (l \in C)) => [/le|_]; rewrite ?mul0r ?eqxx.
   by rewrite -mw.
 by rewrite jC mul1r invr_neq0 ?(card_neq0 _ jC).
@@ -36,8 +35,7 @@ Qed.
 
 Lemma run_behind Z x b t l : (forall j, score A x (Z j) <= b) -> score A x (Z l) < b ->
   score A x (run A alpha Z t l) < b.
-Proof.
-move=> le lt; elim: t => //= t IH; rewrite stepE // scoreDr !scoreZr.
+Proof. move=> le lt; elim: t => //= t IH; rewrite stepE // scoreDr !scoreZr.
 rewrite -[b](splitE (1 + alpha t)^-1) ltr_le_add ?ltr_pmul2l ?ler_pmul2l ?rate_gt0 ?pull_gt0 //.
 by apply: score_means_le => j; exact: run_below.
 Qed.
@@ -48,8 +46,7 @@ Lemma settled_for_ever Z S g t i (w := fun t => \prod_(m < t) (1 + alpha m)^-1) 
   settled Z S g -> i \in S ->
   attends A (run A alpha Z t) i = attends A Z i /\
   run A alpha Z t i = w t *: Z i + (1 - w t) *: g i.
-Proof.
-move=> st; have w0 u : 0 < w u by apply: prodr_gt0 => l _; exact: rate_gt0.
+Proof. move=> st; have w0 u : 0 < w u by apply: prodr_gt0 => l _; exact: rate_gt0.
 have w1 u : w u <= 1.
   elim: u => [|u IH]; rewrite /w ?big_ord0 // big_ord_recr mulr_ile1 ?rate_ge0 ?(ltW (w0 _)) //.
   by rewrite ltW ?rate_lt1.
@@ -94,8 +91,7 @@ Theorem settlement Z S g k : settled A (run A alpha Z k) S g -> forall t i, i \i
   attends A (run A alpha Z (k + t)) i = attends A (run A alpha Z k) i /\
   run A alpha Z (k + t) i =
     g i + \prod_(m < t) (1 + alpha (k + m)%N)^-1 *: (run A alpha Z k i - g i).
-Proof.
-move=> st t i iS; rewrite run_add.
+Proof. move=> st t i iS; rewrite run_add.
 have [-> ->] := settled_for_ever (fun m => alpha0 (k + m)%N) t st iS; split=> //.
 by rewrite scalerBl scale1r scalerBr addrCA.
 Qed.
@@ -107,8 +103,7 @@ Theorem settlement_on_a_leader Z k i v :
       run A alpha Z (k + t) i =
         run A alpha Z k v +
           \prod_(m < t) (1 + alpha (k + m)%N)^-1 *: (run A alpha Z k i - run A alpha Z k v)].
-Proof.
-move=> iv vv t; set Y := run A alpha Z k.
+Proof. move=> iv vv t; set Y := run A alpha Z k.
 have st : settled A Y [set i; v] (fun=> Y v).
   have vmax j : score A (Y v) (Y j) <= score A (Y v) (Y v).
     by have /attendsP : v \in attends A Y v by rewrite /Y vv set11.

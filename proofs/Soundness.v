@@ -22,8 +22,7 @@ Definition matrix : 'M[R]_d := \matrix_(r, c) phi (coordinate (token A r) c).
 Definition rates k : R := phi (rate alphas k).
 
 Lemma all_iota m (P : pred nat) : reflect (forall i : 'I_m, P i) (all P (iota 0 m)).
-Proof.
-apply: (iffP allP) => all i; first by apply: all; rewrite mem_iota ltn_ord.
+Proof. apply: (iffP allP) => all i; first by apply: all; rewrite mem_iota ltn_ord.
 by rewrite mem_iota => im; exact: (all (Ordinal im)).
 Qed.
 
@@ -38,14 +37,12 @@ Lemma productE x y : phi (product d x y) = dot (row x) (row y).
 Proof. by rewrite sumE sum_iota; apply: eq_bigr => c _; rewrite phiM // !mxE. Qed.
 
 Lemma score_look x y : phi (product d (look d A x) y) = score matrix (row x) (row y).
-Proof.
-rewrite productE row_vector; congr dot; apply/rowP => c; rewrite !mxE productE.
+Proof. rewrite productE row_vector; congr dot; apply/rowP => c; rewrite !mxE productE.
 by apply: eq_bigr => c' _; rewrite !mxE mulrC.
 Qed.
 
 Lemma sameE x y : same d x y = (row x == row y).
-Proof.
-apply/all_iota/eqP => [eq|eq c]; last first.
+Proof. apply/all_iota/eqP => [eq|eq c]; last first.
   by move/rowP/(_ c): eq; rewrite !mxE !(phi_le ok) => ->; rewrite lexx.
 by apply/rowP => c; rewrite !mxE; apply/eqP; rewrite eq_le -!(phi_le ok); exact: eq.
 Qed.
@@ -54,8 +51,7 @@ Lemma mem_attention_set Z i (j : 'I_n) :
   let scores := mkseq (fun j => product d (look d A (token Z i)) (token Z j)) n in
   all (fun l => le (nth (zero N) scores l) (nth (zero N) scores j)) (iota 0 n)
   = (j \in attends matrix (rows Z) i).
-Proof.
-apply/all_iota/attendsP => all l; have := all l;
+Proof. apply/all_iota/attendsP => all l; have := all l;
   by rewrite !nth_mkseq // (phi_le ok) !score_look.
 Qed.
 
@@ -68,8 +64,7 @@ Proof. by rewrite big_filter sum_iota; apply: eq_bigl => j; exact: mem_attention
 
 Lemma row_average Y Z i :
   row (average d Y (attention_set n d A Z i)) = mean (attends matrix (rows Z) i) (rows Y).
-Proof.
-rewrite row_vector meanE; apply/rowP => c;
+Proof. rewrite row_vector meanE; apply/rowP => c;
   rewrite !mxE phiM // phiV // !sumE !sum_attention_set summxE.
 congr (_^-1 * _); first by rewrite phi1 // sumr_const.
 by apply: eq_bigr => j _; rewrite !mxE.
@@ -77,8 +72,7 @@ Qed.
 
 Lemma rows_layer a Z i : rows (layer n d a Z (attention_sets n d A Z)) i =
   step matrix (phi a) (rows Z) i.
-Proof.
-rewrite /rows {1}/token nth_mkseq // nth_mkseq // row_vector /step -[_ / _ *: _]scalerA
+Proof. rewrite /rows {1}/token nth_mkseq // nth_mkseq // row_vector /step -[_ / _ *: _]scalerA
   -meanE -row_average.
 by apply/rowP => c; rewrite !mxE phiM // phiV // !phiD // phi1 // phiM.
 Qed.
@@ -88,8 +82,7 @@ Proof. by move=> eq; apply/setP => j; rewrite !inE; apply: eq_forallb => l; rewr
 
 Lemma eq_run (beta delta : nat -> R) (V W : 'I_n -> 'rV[R]_d) k :
   beta =1 delta -> V =1 W -> run matrix beta V k =1 run matrix delta W k.
-Proof.
-move=> bd VW; elim: k => //= k IH i; rewrite /step (eq_attends _ IH) IH bd.
+Proof. move=> bd VW; elim: k => //= k IH i; rewrite /step (eq_attends _ IH) IH bd.
 by congr (_ *: (_ + _ *: _)); apply: eq_bigr => j _; exact: IH.
 Qed.
 
@@ -100,8 +93,7 @@ Proof. by elim: t Z k => //= t IH Z k; rewrite IH. Qed.
 Lemma path_is_run p0 t l Z k : (l <= t)%N -> exists2 Y,
   nth p0 (path_from n d A alphas Z k t) l = (Y, attention_sets n d A Y) &
   rows Y =1 run matrix (fun s => rates (k + s)) (rows Z) l.
-Proof.
-elim: t l Z k => [|t IH] [|l] Z k //=; try by exists Z.
+Proof. elim: t l Z k => [|t IH] [|l] Z k //=; try by exists Z.
 rewrite ltnS => /(IH l (layer n d (rate alphas k) Z (attention_sets n d A Z)) k.+1) [Y -> eq];
   exists Y => // i.
 rewrite eq -[RHS]/(run matrix (fun s => rates (k + s)) (rows Z) (1 + l) i) run_add.
@@ -113,8 +105,7 @@ Lemma aloneP Z Y i : reflect
   ((forall j, j \in attends matrix (rows Y) i -> rows Z j = rows Z i) /\
     forall j, rows Z j = rows Z i -> (i <= j)%N)
   (alone n d Z i (attention_set n d A Y i)).
-Proof.
-apply: (iffP andP) => [[/allP all /all_iota first]|[all first]]; split.
+Proof. apply: (iffP andP) => [[/allP all /all_iota first]|[all first]]; split.
 - by move=> j; rewrite -mem_sets nth_mkseq // => /all; rewrite sameE => /eqP.
 - by move=> j /eqP ji; have := first j; rewrite sameE [row _ == _]ji orbF.
 - apply/allP => j; rewrite mem_filter mem_iota => /andP [ij jn]; move: ij.
@@ -126,16 +117,14 @@ Qed.
 Local Notation clouds Z := (traject (averaged n d (attention_sets n d A Z)) Z n.+2).
 
 Lemma rows_cloud Z m i : (m <= n.+1)%N -> rows (nth Z (clouds Z) m) i = cloud matrix (rows Z) m i.
-Proof.
-move=> mn; rewrite nth_traject //; elim: m i {mn} => [|m IH] i //=.
+Proof. move=> mn; rewrite nth_traject //; elim: m i {mn} => [|m IH] i //=.
 rewrite /rows {1}/token nth_mkseq // nth_mkseq // row_average.
 by apply: eq_mean => j _; exact: IH.
 Qed.
 
 Lemma gapE Z i (v : 'I_n) m l : (m <= n)%N -> (l <= n)%N ->
   phi (gap d A Z (clouds Z) i v m l) = lead matrix (rows Z) i v m l + lead matrix (rows Z) i v l m.
-Proof.
-have sub x y : row (vector d (fun c => add (coordinate x c) (opp (coordinate y c)))) =
+Proof. have sub x y : row (vector d (fun c => add (coordinate x c) (opp (coordinate y c)))) =
     row x - row y by rewrite row_vector; apply/rowP => c; rewrite !mxE phiD // phiN.
 have one u w : (u <= n)%N -> (w <= n)%N -> score matrix (rows (nth Z (clouds Z) u) i)
     (rows (nth Z (clouds Z) w.+1) i - rows (nth Z (clouds Z) w) v) = lead matrix (rows Z) i v u w.
@@ -145,8 +134,7 @@ Qed.
 
 Lemma rate_in k : (0 < size alphas)%N ->
   exists2 j, (j < size alphas)%N & rate alphas k = nth (zero N) alphas j.
-Proof.
-move=> s0; have [lt|ge] := ltnP k (size alphas).
+Proof. move=> s0; have [lt|ge] := ltnP k (size alphas).
   by exists k => //; exact: set_nth_default.
 by exists (size alphas).-1; rewrite ?prednK // /rate nth_default // nth_last; case: (alphas) s0.
 Qed.
@@ -204,8 +192,7 @@ Lemma goalsP t k Y G : goals n d A alphas Y k t (attention_sets n d A Y) = Some 
     goals_at n d A alphas X (attention_sets n d A X) = Some G &
     forall l i, (l <= s)%N -> attends matrix (run matrix (fun l => rates (k + l)) (rows Y) l) i =
       attends matrix (rows Y) i].
-Proof.
-elim: t k Y => [|t IH] k Y /=; case eq : goals_at => [H|] //;
+Proof. elim: t k Y => [|t IH] k Y /=; case eq : goals_at => [H|] //;
   try by case=> <-; exists 0%N, Y; split=> // l i; rewrite leqn0 => /eqP ->.
 set Y' := layer _ _ _ _ _; case: eqP => // same; rewrite -{1}same => /IH [s [X [st XE GE keep]]].
 have Y'E l i : run matrix (fun l => rates (k.+1 + l)) (rows Y') l i =
@@ -244,8 +231,7 @@ Definition holds Z (c : certificate N) :=
 
 (* lem-settlement: the certificate is sound. All that it claims holds if the checker says yes. *)
 Theorem certificate_is_sound Z c : check n d A alphas Z c -> holds Z c.
-Proof.
-rewrite /check; set K := settled_at c; set p := path_from _ _ _ _ _ _ _.
+Proof. rewrite /check; set K := settled_at c; set p := path_from _ _ _ _ _ _ _.
 have [Y YE Yrun] := path_is_run (Z, [::]) Z 0 (leqnn K).
 have -> : last (Z, [::]) p = (Y, attention_sets n d A Y) by rewrite -nth_last size_path YE.
 case goalsE : goals => [G|] // /and5P [s0 q0 /(all_nthP (zero N)) small /all_iota births].
