@@ -441,6 +441,7 @@ DOORS = {
             "A": MATRICES | NONE,
             "layer": {"0"},
             "show": (EMPTY, "show"),
+            "chosen": {"0"} | NONE,
         },
     ),
     "Playground, assigned": (
@@ -452,6 +453,7 @@ DOORS = {
             "A": MATRICES | NONE,
             "layer": {"0"},
             "show": EMPTY,
+            "chosen": {"0"},
         },
     ),
     "packed": (live_reviews.packed, {"model": MODEL}, {"model": NOTHING}),
