@@ -209,7 +209,7 @@ def test_a_table_of_reviews_has_a_row_for_each():
 
 V = Vocabulary([["a", "b"]])
 BAD = [
-    (lambda: load_reviews("imdb"), "source is 'imdb': expected one of 'embedded', 'kaggle', 'official'."),
+    (lambda: load_reviews("imdb"), "source is 'imdb': expected one of 'embedded', 'kaggle', 'official', 'sentences'."),
     (lambda: load_reviews(["kaggle"]), "source is ['kaggle']: expected"),
     (lambda: load_reviews("kaggle", path=3), "path is of type int: expected the name of a file or of a folder."),
     (lambda: load_published(3), "path is of type int: expected"),
