@@ -1,10 +1,10 @@
-(* Chapter 5: exact classification. For any N labelled sequences, as sets, there is a hardmax
+(* Chapter 7: exact classification. For any N labelled sequences, as sets, there is a hardmax
    transformer of at most 2N - 1 blocks and 16Nd + 9N parameters that gives each its label. *)
 From mathcomp Require Import zify.
 From Hardmax Require Import Model Geometry.
 Local Open Scope ring_scope.
 
-(* The definitions of chapter 5 *)
+(* The definitions of chapter 7 *)
 Section Blocks.
 Variables (R : realFieldType) (d : nat).
 

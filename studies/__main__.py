@@ -12,13 +12,13 @@ from studies.data import HOME
 from studies.provenance import ROOT
 
 STUDIES = {
-    "sentiment": "the sentiment experiment of chapter 4, on the 50,000 reviews (about "
-    "five hours on two cores)",
-    "variations": "the experiments of chapter 6, beyond the assumptions (about ten "
+    "sentiment": "the sentiment experiment of chapters 4 to 6, on the 50,000 reviews "
+    "(about five hours on two cores)",
+    "variations": "the experiments of chapter 8, beyond the assumptions (about ten "
     "minutes on one core)",
-    "statistics": "depth and statistics of chapter 7, on 250,000 random clouds and "
+    "statistics": "depth and statistics of chapter 9, on 250,000 random clouds and "
     "5,000 reviews (about 20 minutes)",
-    "real_text": "heads, matrices, norms, feed-forward: chapter 6 on the 50,000 "
+    "real_text": "heads, matrices, norms, feed-forward: chapter 8 on the 50,000 "
     "reviews (about half an hour on two cores)",
     "circle": "what few leaders cost on the circle, and what becomes of it when "
     "training may leave it (about two hours on one core)",

@@ -1,4 +1,4 @@
-"""Laws fitted to what the study of chapter 7 counts, each tried on what it was not
+"""Laws fitted to what the study of chapter 9 counts, each tried on what it was not
 fitted to."""
 
 import numpy as np

@@ -1,4 +1,4 @@
-"""The study of chapter 7: how many lead, how soon all is settled, and how much of it a
+"""The study of chapter 9: how many lead, how soon all is settled, and how much of it a
 few layers have, for random clouds by the hundred thousand and for real reviews.
 
 Every function of the first part is a task; clouds come from seeds that belong to the

@@ -1,4 +1,4 @@
-"""The study of chapter 6, beyond the assumptions: which clouds are run, and what goes
+"""The study of chapter 8, beyond the assumptions: which clouds are run, and what goes
 to results/variations.json. What is done with each stands in `departures`."""
 
 from itertools import product

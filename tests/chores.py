@@ -59,7 +59,7 @@ def note(folder):
 
 
 def deadly_clouds(deadly=None, **given):
-    """The clouds of chapter 7; where `deadly` names a file that is not there yet, the worker is killed."""
+    """The clouds of chapter 9; where `deadly` names a file that is not there yet, the worker is killed."""
     from studies import statistics
 
     if deadly and not Path(deadly).exists():

@@ -1,4 +1,4 @@
-"""Chapter 7's mathematics: leaders and the vertices of the first hull, expected numbers
+"""Chapter 9's mathematics: leaders and the vertices of the first hull, expected numbers
 against their limits, and what a few layers have of the limit."""
 
 import math

@@ -619,7 +619,7 @@ def test_a_study_is_killed_while_it_writes_its_results(tmp_path, monkeypatch, ca
 
 
 def small_study(folder, change=setattr):
-    """One task of chapter 6's study, with its results."""
+    """One task of chapter 8's study, with its results."""
     given = {"seed": 0, "sets": 40, "steps": 5}
     change(variations, "SEEDS", [0])
     change(

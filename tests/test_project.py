@@ -25,7 +25,7 @@ LOCK = {
 }
 CONFIG = yaml.safe_load((ROOT / "_config.yml").read_text())
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
-NARROW = [path for path in NOTEBOOKS if not path.name.startswith("04")]
+NARROW = [path for path in NOTEBOOKS if path.name[:2] not in ("04", "05", "06")]
 BOOK = {page.name: page.read_text() for page in (ROOT / "book").glob("*.md")}
 
 

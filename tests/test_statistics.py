@@ -1,4 +1,4 @@
-"""The study of chapter 7: what it counts against plain counts, the laws it fits against
+"""The study of chapter 9: what it counts against plain counts, the laws it fits against
 known ones; and the same results whoever runs it."""
 
 import json

@@ -728,7 +728,7 @@ def test_the_study_of_variants_in_miniature(small_study, tmp_path):
     )
 
 
-# The study of chapter 4, in miniature
+# The study of chapters 4 to 6, in miniature
 
 
 @pytest.fixture
@@ -837,7 +837,7 @@ def test_the_sentiment_study_in_miniature(monkeypatch, small_study, tmp_path):
     )
 
 
-# The study of chapter 6, in miniature
+# The study of chapter 8, in miniature
 
 
 SMALL = {

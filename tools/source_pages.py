@@ -23,14 +23,14 @@ The tests that the {doc}`statement map <statements>` and the chapters name, as t
 the instances; when a test fails, it shrinks them to the smallest that does. `oracle` is a second implementation in plain
 Python on fractions, written from the definitions alone, and `rejected` an independent checker of certificates.
 
-Those of {doc}`limits and certificates <tests_certificates>` and of {doc}`chapters 5 to 7 <tests_beyond>` have pages of
+Those of {doc}`limits and certificates <tests_certificates>` and of {doc}`chapters 7 to 9 <tests_beyond>` have pages of
 their own.
 """
 CERTIFICATES = """# The tests of limits and certificates
 
 What holds at infinite depth, and what floats may say about it; for the other tests see {doc}`tests`.
 """
-BEYOND = """# The tests of chapters 5 to 7
+BEYOND = """# The tests of chapters 7 to 9
 
 The tests of the second paper's statements, and of what lies beyond the papers; for the others see {doc}`tests`.
 """

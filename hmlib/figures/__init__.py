@@ -15,7 +15,7 @@ from hmlib.figures.ch4 import (
     reviews,
     verdict,
 )
-from hmlib.figures.ch5 import stages, territories, token_moves
+from hmlib.figures.ch7 import stages, territories, token_moves
 from hmlib.figures.charts import dots, extremes, lines, quartiles, table
 from hmlib.figures.draw import (
     arrows,

@@ -1,4 +1,4 @@
-"""Figures of chapter 4: words that lead, and what a verdict is made of."""
+"""Figures of chapters 4 to 6: words that lead, and what a verdict is made of."""
 
 from io import BytesIO
 

@@ -1,4 +1,4 @@
-"""Figures of chapters 5 and 6: tokens that are moved, and classes of sequences."""
+"""Figures of chapters 7 and 8: tokens that are moved, and classes of sequences."""
 
 import math
 
