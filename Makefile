@@ -2,7 +2,7 @@
 # Both set up .venv first; nothing else on the machine is touched.
 PYTHON ?= python3
 BIN := .venv/bin
-EXTRAS := torch,book,test,study
+EXTRAS := torch,live,book,test,study
 CORE := attention dynamics routes theorem variations
 NEWEST ?= python3.13
 
@@ -44,6 +44,7 @@ refresh: .venv/installed ## re-execute the notebooks in place and store what the
 	$(BIN)/python tools/source_pages.py
 	$(BIN)/python tools/formal.py --page
 	$(BIN)/python tools/metadata.py
+	$(BIN)/python tools/promises.py
 	$(BIN)/python tools/rooms.py
 
 mutants: .venv/installed ## put small bugs into the code, one at a time, and see that a test notices; into results/mutants.json

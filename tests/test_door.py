@@ -920,8 +920,8 @@ def test_everything_is_imported_without_extras():
     [
         ("torch", "from hmlib import train", "torch"),
         ("safetensors", "import hmlib; hmlib.Weights.load('x')", "torch"),
-        ("anywidget", "from hmlib import Playground", "book"),
-        ("ipywidgets", "from hmlib import ReviewExplorer", "book"),
+        ("anywidget", "from hmlib import Playground", "live"),
+        ("ipywidgets", "from hmlib import ReviewExplorer", "live"),
         ("matplotlib", "from hmlib import figures", "book"),
     ],
 )

@@ -12,6 +12,7 @@ from test_project import BOOK, PROJECT, ROOT, tool
 
 CITATION = yaml.safe_load((ROOT / "CITATION.cff").read_text())
 METADATA = tool("metadata")
+PROMISES = tool("promises")
 SAID = {"capture_output": True, "text": True}
 CODEMETA = (
     "@context|@type|identifier|name|description|version|license|author|keywords|programmingLanguage|runtimePlatform|"
@@ -30,10 +31,8 @@ def test_the_metadata_is_up_to_date():
         assert path.read_text() == text, (
             f"run `make refresh`: {path.name} is out of date"
         )
-    assert (
-        CITATION["version"] == PROJECT["version"]
-        and CITATION["license"] == PROJECT["license"]
-    )
+    assert CITATION["version"] == PROJECT["version"]
+    assert CITATION["license"] == PROJECT["license"]
     address = METADATA.sources()[2]
     assert CITATION.get("repository-code") == address, (
         "CITATION.cff: repository-code is not the address in _config.yml"
@@ -102,6 +101,44 @@ def test_archives_are_told_only_what_they_know(author, address):
             == agent.get("affiliation", {}).get("name")
             == author.get("affiliation")
         )
+
+
+# What is promised
+
+
+def test_what_is_promised_is_kept():
+    (path, text), *_ = PROMISES.files().items()
+    assert PROMISES.broken(path.read_text().splitlines(), PROMISES.lines()) == []
+    assert path.read_text() == text, f"run `make refresh`: {path.name} is out of date"
+
+
+def test_a_promise_is_broken_by_what_breaks_calls():
+    """Parameters may be added with a default, and become optional; a list never loses what it owes."""
+    owed = ["f(a, b=)", "C", "C.x", "gone()"]
+    kept = ["f(a, b=)", "f(a=, b=)", "f(a, b=, c=)"]
+    for now in kept:
+        offered = [now, "C", "C.x", "gone(more=)", "new(z)"]
+        assert PROMISES.broken(owed, offered) == []
+        assert PROMISES.listed(owed, offered) == sorted(offered)
+    for now in ("f(a)", "f(b=, a)", "f(a, b)", "f(a, b=, c)", "f(x, b=)", "f"):
+        offered = [now, "C", "C.x"]
+        assert PROMISES.broken(owed, offered) == ["f(a, b=)", "gone()"]
+        assert PROMISES.listed(owed, offered) == ["C", "C.x", "f(a, b=)", "gone()"]
+    assert not PROMISES.released("# Changelog\n\n## 1.0.0, not released yet\n")
+    assert PROMISES.released("# Changelog\n\n## 1.1.0, 2027-01-02\n## 1.0.0, not")
+
+
+def test_the_changelog_begins_with_this_version():
+    """As it stands in pyproject.toml alone; and each heading is a version, the newest first."""
+    headings = re.findall(
+        r"^## (\d+)\.(\d+)\.(\d+), (not released yet|\d{4}-\d\d-\d\d)$",
+        (ROOT / "CHANGELOG.md").read_text(),
+        re.M,
+    )
+    assert ".".join(headings[0][:3]) == PROJECT["version"]
+    versions = [tuple(map(int, heading[:3])) for heading in headings]
+    assert versions == sorted(versions, reverse=True)
+    assert all(when != "not released yet" for *_, when in headings[1:])
 
 
 # Licences

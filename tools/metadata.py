@@ -1,10 +1,12 @@
-"""Write codemeta.json and .zenodo.json, from CITATION.cff, pyproject.toml and the address in _config.yml.
+"""Write codemeta.json and .zenodo.json, and the version into CITATION.cff.
 
-What is known of the project is written once: title, authors, abstract, keywords and papers in CITATION.cff; version,
-licence and requirements in pyproject.toml. `make refresh` calls this; the suite checks that nothing has drifted.
+What is known of the project is written once: title, authors, abstract, keywords and
+papers in CITATION.cff; version, licence and requirements in pyproject.toml; the address
+in _config.yml. `make refresh` calls this; the suite checks that nothing has drifted.
 """
 
 import json
+import re
 import tomllib
 from pathlib import Path
 
@@ -37,7 +39,10 @@ def codemeta(citation, package, address):
         "runtimePlatform": f"Python {package['requires-python']}",
         "softwareRequirements": package["dependencies"],
         "softwareSuggestions": [
-            r for extra in package["optional-dependencies"].values() for r in extra
+            need
+            for extra in package["optional-dependencies"].values()
+            for need in extra
+            if not need.startswith(package["name"])  # an extra of our own
         ],
         "referencePublication": [
             {
@@ -110,13 +115,20 @@ def creator(author):
     )
 
 
+def cited(text, package):
+    """The text of CITATION.cff, with the package's version in its line."""
+    return re.sub(r"^version: .*$", f"version: {package['version']}", text, flags=re.M)
+
+
 def files():
     """{path: text} of what is generated."""
     made = {"codemeta.json": codemeta, ".zenodo.json": zenodo}
-    return {
+    texts = {
         ROOT / name: json.dumps(make(*sources()), indent=2, ensure_ascii=False) + "\n"
         for name, make in made.items()
     }
+    citation = ROOT / "CITATION.cff"
+    return {citation: cited(citation.read_text(), sources()[1])} | texts
 
 
 if __name__ == "__main__":

@@ -22,7 +22,7 @@ DIST, HOME = ROOT / "dist", ROOT / "_build" / "package"
 BUILD = "build==1.3.0", "twine==6.2.0"
 EXTRAS = {  # what needs an extra, and which
     "from hmlib import train": "torch",
-    "from hmlib import Playground": "book",
+    "from hmlib import Playground": "live",
     "from hmlib import figures": "book",
 }
 
@@ -55,6 +55,9 @@ def main():
     version = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
     if tag and tag != f"v{version}":
         sys.exit(f"The tag is {tag}, the version {version}: expected v{version}.")
+    changelog = (ROOT / "CHANGELOG.md").read_text()
+    if tag and not re.search(rf"^## {re.escape(version)}, [\d-]+$", changelog, re.M):
+        sys.exit(f"CHANGELOG.md says that {version} is not released: give it its date.")
     shutil.rmtree(DIST, ignore_errors=True)
     for name in ("tools", "empty"):
         venv.create(HOME / name, with_pip=True, clear=True)

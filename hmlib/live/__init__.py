@@ -14,7 +14,7 @@ from pathlib import Path
 from hmlib import inputs
 from hmlib.live import links
 
-with inputs.extra("book"):
+with inputs.extra("live"):
     import anywidget
     import traitlets
 
