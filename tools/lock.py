@@ -8,11 +8,9 @@ on other indexes, too, so it is pinned by its version alone; it and what only it
 come after the rest (see the Makefile).
 """
 
-import os
 import re
 import subprocess
 import sys
-import urllib.request
 import venv
 from pathlib import Path
 
@@ -60,35 +58,19 @@ def of_version(page, version):
     return {d for f, d in files if FITS.search(f) and (of.match(f) or sdist.search(f))}
 
 
-def index():
-    """The index that pip is set up to ask."""
-    from pip._internal.models.index import PyPI
-
-    config = [sys.executable, "-m", "pip", "config", "get", "global.index-url"]
-    known = subprocess.run(config, capture_output=True, text=True).stdout.strip()
-    return os.environ.get("PIP_INDEX_URL") or known or PyPI.simple_url
-
-
-def read_from(address):
-    def read(name):
-        normal = re.sub(r"[-_.]+", "-", name).lower()
-        with urllib.request.urlopen(
-            f"{address.rstrip('/')}/{normal}/", timeout=60
-        ) as page:
-            return page.read().decode()
-
-    return read
-
-
 def main(arguments):
+    sys.path.insert(0, str(ROOT))
     from hmlib.files import write_whole
+    from studies.download import index, page
 
     if arguments not in ([], ["--hashes"]):
         sys.exit(__doc__)
     if not arguments:
         makefile = (ROOT / "Makefile").read_text()
         write_whole(LOCK, lock(re.search(r"^EXTRAS := (.*)$", makefile, re.M)[1]))
-    write_whole(HASHES, hashes(LOCK.read_text().split(), read_from(index())))
+    asked = index()
+    pages = hashes(LOCK.read_text().split(), lambda name: page(asked, name)[0])
+    write_whole(HASHES, pages)
 
 
 if __name__ == "__main__":
