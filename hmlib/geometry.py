@@ -127,9 +127,10 @@ def project(x: Token, vertices: Cloud, A: Matrix | None = None) -> Token:
 def _start(P, AP, A):
     """Some points and their positive weights, to begin with: if steps are dear, by floats."""
     if min(P.shape) > DEAR:
-        from scipy.optimize import nnls
+        # Floats may fail, and SciPy may be missing.
+        with suppress(np.linalg.LinAlgError, RuntimeError, ModuleNotFoundError):
+            from scipy.optimize import nnls
 
-        with suppress(np.linalg.LinAlgError, RuntimeError):  # floats may fail
             X = arithmetic.unit(P, None)
             if A is not None:
                 B = arithmetic.unit(arithmetic.integers(A), None)

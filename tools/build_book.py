@@ -13,6 +13,7 @@ import textwrap
 from importlib.metadata import version
 from pathlib import Path
 
+import lite
 import pictures
 import previews
 import searching
@@ -42,8 +43,11 @@ def main():
     write_whole(
         search, search.read_text(encoding="utf-8") + searching.script(INDEX.parent)
     )
-    for page in sorted(INDEX.parent.rglob("*.html")):
-        text = finished(page.read_text(encoding="utf-8"))
+    pages = sorted(INDEX.parent.rglob("*.html"))
+    offered = lite.build(INDEX.parent)  # its pages are JupyterLite's, not ours
+    for page in pages:
+        text = lite.with_offer(page.read_text(encoding="utf-8"), page.stem, offered)
+        text = finished(text)
         text = tables.with_labels(pictures.with_pictures(text, page))
         write_whole(page, with_code_apart(text, page, INDEX.parent / "_static"))
     previews.write(INDEX.parent)

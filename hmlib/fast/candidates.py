@@ -11,7 +11,8 @@ TINY = 1e-300  # more than any underflow in the products of `outside_ball`
 def on_hull(X: np.ndarray, blur: float = 0.0) -> np.ndarray:
     """The tokens X (n, d) that may be on their hull, each coordinate up to `blur` off.
 
-    In more than four dimensions, and where the cloud is flat, these may be all.
+    In more than four dimensions, where the cloud is flat, and without SciPy, these may
+    be all.
     """
     n, d = X.shape
     if d == 1:
@@ -19,7 +20,10 @@ def on_hull(X: np.ndarray, blur: float = 0.0) -> np.ndarray:
         return np.flatnonzero((x - x.min() <= 4 * blur) | (x.max() - x <= 4 * blur))
     if d > FEW:
         return np.arange(n)
-    from scipy.spatial import ConvexHull, QhullError
+    try:
+        from scipy.spatial import ConvexHull, QhullError
+    except ModuleNotFoundError:  # as in a browser
+        return np.arange(n)
 
     # Twice as far as a blur moves a token in four dimensions.
     margin = MARGIN * abs(X).max() + 4 * blur

@@ -21,7 +21,7 @@ def in_blocks(looks, keys, error, real=None):
     for c in range(0, b, clouds):
         for r in range(0, m, rows):
             part = slice(c, c + clouds), slice(r, r + rows)
-            scores = keys[part[0]] @ np.ascontiguousarray(looks[part].mT)
+            scores = keys[part[0]] @ np.ascontiguousarray(looks[part].swapaxes(-1, -2))
             fast.WORK["scores"] += scores.size
             if real is not None:
                 np.copyto(scores, -np.inf, where=~real[part[0], :, None])
