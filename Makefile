@@ -6,7 +6,7 @@ EXTRAS := torch,live,book,test,study
 CORE := attention dynamics routes theorem variations
 NEWEST ?= python3.13
 
-.PHONY: help book test quick versions lab pdf links bench mutants refresh lint lock proofs package audit publishable clean
+.PHONY: help book test quick versions lab pdf links bench mutants refresh lint lock proofs package audit publishable reproduce paper clean
 
 help: ## list the commands
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -69,6 +69,9 @@ audit: ## what is known against the versions in the lock, and a list of parts, _
 	_build/audit/bin/python -m pip install -q pip-audit cyclonedx-bom
 	_build/audit/bin/cyclonedx-py requirements requirements.lock -o _build/sbom.json
 	_build/audit/bin/pip-audit --no-deps --disable-pip -r requirements.lock
+
+reproduce: .venv/installed ## everything again, and a record of it in _build: about a quarter of an hour. ONLY=numbers,studies for parts; FULL=1 all studies, days
+	$(BIN)/python tools/reproduce.py $(if $(ONLY),--only "$(ONLY)") $(if $(FULL),--full) $(if $(RECORD),--record "$(RECORD)")
 
 publishable: .venv/installed ## OWNER=... REPO=...: the address of the repository, wherever it belongs
 	$(BIN)/python tools/publish.py $(OWNER) $(REPO)
