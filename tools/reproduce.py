@@ -73,8 +73,8 @@ def inputs():
     return found
 
 
-def made(command, seconds):
-    """Where and when, by what, and how long: what may differ from run to run."""
+def made(command):
+    """Where and when, and by what: what may differ from run to run."""
     from studies.provenance import record
 
     pins = (ROOT / "requirements.lock").read_text().split()
@@ -91,7 +91,6 @@ def made(command, seconds):
         "python": platform.python_version(),
         "versions": versions,
         "threads": {name: os.environ.get(name) for name in THREADS.split()},
-        "seconds": seconds,
     }
 
 
@@ -277,20 +276,18 @@ def main(arguments=None):
             sys.exit("\n".join(["They differ:", *found]))
         print("The records are the same, but for how they were made.")
         return
-    found, well, seconds, before = {}, {}, {}, inputs()
+    command = ["make reproduce", "FULL=1"][: 1 + given.full]
+    if given.only != list(PARTS):
+        command.append(f"ONLY={','.join(given.only)}")
+    begun = {"made": made(" ".join(command)), "inputs": inputs()}
+    found, well, seconds = {}, {}, {}
     for name in given.only:
         print(f"== {name}", flush=True)
         began = time.perf_counter()
         found[name], well[name] = PARTS[name](given.full)
         seconds[name] = round(time.perf_counter() - began, 1)
-    command = ["make reproduce", "FULL=1"][: 1 + given.full]
-    if given.only != list(PARTS):
-        command.append(f"ONLY={','.join(given.only)}")
-    record = {
-        "made": made(" ".join(command), seconds),
-        "inputs": before,
-        "found": found,
-    }
+    begun["made"]["seconds"] = seconds
+    record = begun | {"found": found}
     from hmlib.files import write_whole
 
     write_whole(given.record, json.dumps(record, indent=1, ensure_ascii=False) + "\n")
