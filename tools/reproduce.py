@@ -30,7 +30,9 @@ from problems import numbers  # noqa: E402
 
 RECORD = ROOT / "_build" / "reproduction.json"
 SOURCES = "hmlib notebooks book studies tests tools proofs results benchmarks"
-SINGLE = "pyproject.toml requirements.lock requirements.hashes Makefile README.md"
+SINGLE = (
+    "pyproject.toml requirements.lock requirements.hashes requirements.lite Makefile"
+)
 THREADS = "OMP_NUM_THREADS OPENBLAS_NUM_THREADS MKL_NUM_THREADS"
 
 
