@@ -2,6 +2,7 @@
 
 import json
 import re
+from html import unescape
 
 import numpy as np
 import pytest
@@ -19,6 +20,7 @@ from hmlib import (
     preprocess,
     simulate,
 )
+from hmlib.figures import review_text
 from hmlib.live import links, reviews, source
 
 DEPTH = 3
@@ -397,3 +399,29 @@ def test_the_kernel_is_asked_for_the_model(model):
     explorer._answer(explorer, {"load": True}, [])
     explorer._answer(explorer, {"other": 1}, [])
     assert len(sent) == 1 and json.dumps(sent[0]["model"]["depth"]) == "3"
+
+
+# A review as text
+
+
+def test_a_review_as_text_says_who_leads_and_who_follows_whom():
+    weights = Weights.load(ROOT / "results" / "sentiment_model.safetensors")
+    for text in load_reviews().texts[:40]:
+        text += " <b> & 'Unheardofword' "
+        why = explain(weights, preprocess(text, "plain"))
+        html = review_text(text, why).data
+        leaders = why.leaders.tolist()
+        lead = re.findall(r"'leader'>([^<]*)<sup>★(\d+)<", html)
+        follow = re.findall(r"'follower'>([^<]*)<sub>(\d*)<", html)
+        marked = [(unescape(w).lower().strip("'"), k) for w, k in lead + follow]
+        words = {word: i for i, word in enumerate(why.words)}
+        assert {word for word, _ in marked} == words.keys()
+        numbers = {(words[word], int(k)) for word, k in marked[: len(lead)]}
+        assert numbers == {(i, k) for k, i in enumerate(leaders, 1)}
+        for word, k in marked[len(lead) :]:
+            end = why.root[words[word]]
+            assert end == leaders[int(k) - 1] if k else end not in leaders
+        assert "&lt;b&gt; &amp; " in html and "Unheardofword" in html
+        assert ("Verdict: positive" in html) == (why.logit > 0)
+        only = review_text(text, why, followers=False).data
+        assert "<su" not in only and only.count("'leader'") == len(lead)

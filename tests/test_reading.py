@@ -17,7 +17,7 @@ import tables
 from docutils import nodes
 from pybtex.database import parse_string
 from sphinx import addnodes
-from sphinx_proof.nodes import lemma_node
+from sphinx_proof.nodes import lemma_node, proof_node
 from test_project import NOTEBOOKS, ROOT
 
 from hmlib.figures import style
@@ -97,6 +97,17 @@ def test_a_standing_is_one_of_six():
     assert said[0].startswith("no such standing: 'theirs'; expected one of paper,")
     for name in standing.STANDINGS:
         assert f"\n{{standing}}`{name}`\n: " in MAP, "the map explains each"
+
+
+def test_a_long_proof_is_closed_and_a_short_one_is_not():
+    long = nodes.admonition("", nodes.paragraph("", "long"), classes=["dropdown"])
+    short = nodes.admonition("", nodes.paragraph("", "short"), classes=["proof"])
+    document = nodes.Element("", proof_node("", long), proof_node("", short))
+    standing.fold(document)
+    start, proof, end, other = document.children
+    assert start.astext().startswith("<details class='folded-proof'>")
+    assert end.astext() == "</details>\n" and other.astext() == "short"
+    assert proof.astext() == "long" and proof[0]["classes"] == []
 
 
 # References

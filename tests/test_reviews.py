@@ -24,6 +24,7 @@ from hmlib import Vocabulary, preprocess, text
 from hmlib.text import without_tags
 from studies import data
 from studies.data import load_published, load_reviews
+from studies.provenance import ROOT
 
 
 def available(*sources):
@@ -552,6 +553,18 @@ def test_the_paper_has_121_295_words(paper):
         len(Vocabulary([w for w, t in zip(words, train, strict=True) if t])) < 121_296
     )
     assert seconds < 60
+
+
+def test_reviews_shown_with_a_model_were_not_trained_on(paper):
+    """Those of the front page and of chapter 4, beside the model of `results/`."""
+    (texts, _, train), *_ = paper
+    known = {text.strip() for text, t in zip(texts, train, strict=True) if t}
+    chapter = (ROOT / "notebooks" / "04_sentiment.ipynb").read_text()
+    front = (ROOT / "book" / "intro.md").read_text()
+    shown = re.search(r"for i in \((\d+), (\d+)\)", chapter).groups()
+    shown += re.search(r"load_reviews\(\).texts\[(\d+)\]", front).groups()
+    mine = load_reviews("embedded").texts
+    assert not {mine[int(i)].strip() for i in shown} & known
 
 
 def test_the_published_model_has_the_published_accuracy(paper):

@@ -4,6 +4,7 @@ The statement map (book/statements.md) has a row for each box: its standing, the
 that embodies it, the tests that try to break it, and the formal statement if there is one.
 From that table come the badge in the title of a box and the links at its foot. A box
 without a row, or a standing that is none of these, is a warning, and so an error.
+A long proof of the class "dropdown" is folded.
 """
 
 import re
@@ -12,7 +13,7 @@ from pathlib import Path
 from docutils import nodes
 from sphinx import addnodes
 from sphinx.util import logging
-from sphinx_proof.nodes import NODE_TYPES
+from sphinx_proof.nodes import NODE_TYPES, proof_node
 
 MAP = Path(__file__).resolve().parent.parent / "book" / "statements.md"
 STANDINGS = (
@@ -61,6 +62,7 @@ def role(name, rawtext, text, lineno, inliner, options=None, content=()):
 
 def mark(app, doctree):
     """Put a badge into the title of each box of a chapter, and links at its foot."""
+    fold(doctree)
     for node in doctree.findall(addnodes.pending_xref):
         target = node.get("reftarget", "")
         if target.startswith("test_") and not node.get("refexplicit"):
@@ -82,6 +84,17 @@ def mark(app, doctree):
         standing = re.search(r"\{standing\}`([^`]+)`", row["standing"])[1]
         box[0] += [nodes.Text(" "), badge(standing)]
         box += foot(row, app.env.docname)
+
+
+def fold(doctree):
+    """Close the proofs that are to be closed; a click opens them, without a script."""
+    for proof in [*doctree.findall(proof_node)]:
+        if "dropdown" in proof[0]["classes"]:
+            proof[0]["classes"].remove("dropdown")
+            start = "<details class='folded-proof'>\n<summary>Proof</summary>\n"
+            parts = [nodes.raw("", x, format="html") for x in (start, "</details>\n")]
+            at = proof.parent.index(proof)
+            proof.parent[at : at + 1] = [parts[0], proof, parts[1]]
 
 
 def foot(row, page):

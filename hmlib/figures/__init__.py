@@ -12,6 +12,7 @@ from hmlib.figures.ch4 import (
     along_and_across,
     animation,
     leader_words,
+    review_text,
     reviews,
     verdict,
 )

@@ -1,13 +1,53 @@
 """Figures of chapters 4 to 6: words that lead, and what a verdict is made of."""
 
+import re
+from html import escape
 from io import BytesIO
 
 import numpy as np
 
+from hmlib import inputs
 from hmlib.explanation import Explanation
 from hmlib.figures import draw, style
 from hmlib.figures.style import BLUE, INK, ORANGE, SKY, STYLE, canvas, plt
 from hmlib.shapes import Cloud
+
+with inputs.extra("book"):
+    from IPython.display import HTML
+
+WORD = re.compile(r"([A-Za-z']+)")  # as in the style "plain"
+
+
+def review_text(text: str, why: Explanation, followers: bool = True) -> HTML:
+    """A review as text: star and number at a leader, at a follower its leader's number.
+
+    Words that are not marked are not known to the model, or come after its last.
+
+    >>> from hmlib import Weights, explain
+    >>> weights = Weights.load("results/sentiment_model.safetensors")
+    >>> why = explain(weights, ["great", "end"])
+    >>> told = review_text("Great, & the end", why).data
+    >>> "<strong class='leader'>end<sup>★2</sup></strong>" in told
+    True
+    """
+    number = {leader: k for k, leader in enumerate(why.leaders.tolist(), 1)}
+    index = {word: i for i, word in enumerate(why.words)}
+
+    def marked(part):
+        i = index.get(part.lower().strip("'"))
+        if i is None or (i not in number and not followers):
+            return escape(part)
+        if i in number:
+            tag = f"<sup>★{number[i]}</sup>" if followers else ""
+            return f"<strong class='leader'>{escape(part)}{tag}</strong>"
+        root = number.get(int(why.root[i]), "")
+        return f"<span class='follower'>{escape(part)}<sub>{root}</sub></span>"
+
+    inside = "".join(map(marked, WORD.split(text)))
+    verdict = "positive" if why.logit > 0 else "negative"
+    certain = max(why.probability, 1 - why.probability)
+    said = f"<em>Verdict: {verdict}, {100 * certain:.0f} % sure.</em>"
+    return HTML(f"<blockquote class='review'><p>{inside} {said}</p></blockquote>")
 
 
 def review(ax, why: Explanation, layer: int, Z: Cloud | None = None):
@@ -22,8 +62,11 @@ def review(ax, why: Explanation, layer: int, Z: Cloud | None = None):
     draw.marks(ax, Z[leads], "*", color=ORANGE, ms=13, mec=INK, mew=0.6)
     mean = why.counts @ Z / why.counts.sum()
     draw.marks(ax, mean, "^", color="black", ms=10, mec="white")
-    labels = [why.words[i] for i in np.flatnonzero(leads)]
-    draw.names(ax, Z[leads], labels, (5, 5), fontsize=8)
+    # A name stands on the side where there is room for it.
+    for z, i in zip(Z[leads], np.flatnonzero(leads), strict=True):
+        right = z[0] > np.mean(ax.get_xlim())
+        side = {"ha": "right" if right else "left"}
+        draw.names(ax, z[None], [why.words[i]], (-5 if right else 5, 5), size=8, **side)
 
 
 def reviews(panels: dict[str, tuple[Explanation, int]], columns: int, size):
