@@ -25,7 +25,6 @@ LOCK = {
 }
 CONFIG = yaml.safe_load((ROOT / "_config.yml").read_text())
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
-NARROW = [path for path in NOTEBOOKS if path.name[:2] not in ("04", "05", "06")]
 BOOK = {page.name: page.read_text() for page in (ROOT / "book").glob("*.md")}
 
 
@@ -213,9 +212,8 @@ def printed(cell):
             yield "".join(data.get("text/plain", ""))
 
 
-@pytest.mark.parametrize("path", NARROW, ids=lambda path: path.stem)
-def test_cells_and_what_they_print_fit_the_page(path):
-    for cell in code_cells(json.loads(path.read_text())):
+def test_cells_and_what_they_print_fit_the_page(notebook):
+    for cell in code_cells(notebook):
         for text in (cell["source"], *printed(cell)):
             assert [line for line in text.splitlines() if len(line) > 79] == []
 
