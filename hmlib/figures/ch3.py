@@ -38,8 +38,22 @@ def snapshots(end: limits.Limit, layers: list[int]):
         i, j = np.nonzero(C)
         draw.arrows(ax, Z[i], Z[j])
         draw.tokens(ax, Z, alone)
-        offsets = np.where(alone[:, None], (0, 9), (-11, -2))[end.leaders]
-        draw.names(ax, Z[end.leaders], end.leaders + 1, offsets, ha="center")
+        steps = (C @ Z / C.sum(1)[:, None] - Z)[end.leaders].astype(float)
+        lead = np.asarray(Z[end.leaders], float)
+        offsets = _beside(lead, steps)
+        draw.names(ax, lead, end.leaders + 1, offsets, ha="center", va="center")
+
+
+def _beside(points, steps, gap=12):
+    """Where names go, in points of print: away from the nearest other point, and from
+    those that go somewhere at a right angle to their step."""
+    ways = points[:, None] - points
+    lengths = np.linalg.norm(ways, axis=-1) + np.diag(np.full(len(points), np.inf))
+    away = ways[np.arange(len(points)), lengths.argmin(1)]
+    aside = steps[:, ::-1] * [1, -1]
+    aside *= np.where((aside * away).sum(1) < 0, -1, 1)[:, None]
+    sides = np.where(steps.any(1)[:, None], aside, away)
+    return gap * sides / np.linalg.norm(sides, axis=1)[:, None]
 
 
 def ends(panels: dict[str, limits.Limit]):
