@@ -8,6 +8,7 @@ import sys
 
 import pytest
 import yaml
+from packaging.requirements import Requirement
 from test_project import BOOK, PROJECT, ROOT, tool
 
 CITATION = yaml.safe_load((ROOT / "CITATION.cff").read_text())
@@ -306,6 +307,23 @@ def test_the_index_is_read_right():
     assert hashes.count("--hash") == 3 and "torch" not in hashes
     with pytest.raises(SystemExit, match=r"a_b==3.0: the index has no file"):
         lock.hashes(["a_b==3.0"], lambda _: PAGE)
+
+
+def test_a_pin_that_needs_a_later_python_is_refused():
+    """The lock is for every Python that is promised, the first 3.11 too."""
+    lock, link = (
+        tool("lock"),
+        f'<a href="../a/a-1.0-py3-none-any.whl#sha256={"1" * 64}"',
+    )
+    assert Requirement(f"python=={lock.LEAST}").specifier.contains("3.11.0")
+    for asked in ("&gt;=3.11", "&gt;=3.9,!=3.10.*"):
+        page = f'{link} data-requires-python="{asked}">a</a>'
+        assert lock.needs(page, "1.0") is None
+        assert "a==1.0" in lock.hashes(["a==1.0"], lambda _, page=page: page)
+    page = f'{link} data-requires-python="&gt;=3.11.5">a</a>'
+    assert lock.needs(page, "1.0.1") is None
+    with pytest.raises(SystemExit, match=r"a==1\.0 needs Python >=3\.11\.5, and"):
+        lock.hashes(["a==1.0"], lambda _: page)
 
 
 def test_the_project_gets_its_address(tmp_path):

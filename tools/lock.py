@@ -8,14 +8,20 @@ on other indexes, too, so it is pinned by its version alone; it and what only it
 come after the rest (see the Makefile).
 """
 
+import html
 import re
 import subprocess
 import sys
+import tomllib
 import venv
 from pathlib import Path
 
+from packaging.specifiers import SpecifierSet
+
 ROOT = Path(__file__).resolve().parent.parent
 LOCK, HASHES = ROOT / "requirements.lock", ROOT / "requirements.hashes"
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+LEAST = PROJECT["requires-python"].removeprefix(">=") + ".0"
 UNHASHED = {"torch"}
 FITS = re.compile(
     r"\.tar\.gz$|-(py3|py2\.py3|cp31[1-4]|cp3\d-abi3)[^/]*\.whl$|-abi3-[^/]*\.whl$"
@@ -41,7 +47,13 @@ def hashes(pins, read):
     for pin in pins:
         name, version = pin.split("==")
         if name not in UNHASHED:
-            digests = sorted(of_version(read(name), version))
+            page = read(name)
+            digests = sorted(of_version(page, version))
+            if python := needs(page, version):
+                sys.exit(
+                    f"{pin} needs Python {python}, and pyproject.toml promises {LEAST}: "
+                    "set a bound on it there."
+                )
             if not digests:
                 sys.exit(f"{pin}: the index has no file of it with a sha256.")
             lines += [" \\\n    ".join([pin, *(f"--hash=sha256:{d}" for d in digests)])]
@@ -51,11 +63,25 @@ def hashes(pins, read):
 def of_version(page, version):
     """The sha256 of the files of one version on a page of the index."""
     files = re.findall(r'href="[^"#]*/([^"#/]+)#sha256=([0-9a-f]{64})"', page)
-    of = re.compile(rf"^[^-]+-{re.escape(version)}(-|\.tar)")
-    sdist = re.compile(
-        rf"-{re.escape(version)}\.tar\.gz$"
-    )  # names of old ones have dashes
-    return {d for f, d in files if FITS.search(f) and (of.match(f) or sdist.search(f))}
+    return {d for f, d in files if FITS.search(f) and is_of(f, version)}
+
+
+def is_of(file, version):
+    """By its name; names of old sdists have dashes."""
+    one = re.escape(version)
+    return re.search(rf"^[^-]+-{one}(-|\.tar)|-{one}\.tar\.gz$", file)
+
+
+def needs(page, version):
+    """The Python that this version needs, if that is more than is promised."""
+    for link in re.findall(r"<a [^>]*>", page):
+        file = re.search(r"/([^\"#/]+)#sha256", link)
+        asked = re.search(r'data-requires-python="([^"]*)"', link)
+        if file and asked and is_of(file[1], version):
+            specifier = SpecifierSet(html.unescape(asked[1]))
+            if not specifier.contains(LEAST):
+                return str(specifier)
+    return None
 
 
 def main(arguments):
