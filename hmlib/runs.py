@@ -87,9 +87,6 @@ class Run:
 
         ties = [(ask[rows], self.asked[members]) for _, rows, members in who.ties]
         sets = {i: members for rows, members in ties for i in rows.tolist()}
-        if cloud.exact:  # of one that has settled and does not lead: like a tie of one
-            for row in np.flatnonzero(alone & ~onto & self.settled[first]):
-                sets[ask[row]] = first[[row]]
         # A token at 0, which follows all, settles when all others have.
         for i in sorted(sets, key=lambda i: not Z[i].any()):
             self.target[i] = self._mean(i, sets[i])
@@ -102,19 +99,20 @@ class Run:
         return True
 
     def _mean(self, i, members):
-        """Where token i goes. It settles if that is there for ever, and the tie too."""
+        """Where token i goes. It settles if that is there for ever, and the tie too.
+
+        It is if all others in the tie have settled, keep their mean, and nobody is
+        farther along it: then all in the tie are as far as the mean along both z_i and
+        itself, as are their goals (no farther, and in the mean as far). So the tie
+        stays while z_i goes there; and if z_i is in the tie, it is the mean.
+        """
         cloud, Z, copies = self.cloud, self.cloud.Z, self.copies[members]
-        mean, others = cloud.mean(Z[members], copies), members[members != i]
-        at_rest = len(others) == len(members) or (mean == Z[i]).all()
-        if cloud.exact and at_rest and self.settled[others].all():
+        mean = cloud.mean(Z[members], copies)
+        if cloud.exact and self.settled[members[members != i]].all():
             goals = np.where((members == i)[:, None], Z[i], self.target[members])
-            looks = np.stack([mean, Z[i]])
-            looks = looks if cloud.A is None else looks @ cloud.A
-            level = (looks @ mean)[:, None]
             stays = (mean == cloud.mean(goals, copies)).all()
-            ties = (looks @ Z[members].T == level).all()
-            ties &= (looks @ goals.T == level).all()
-            self.settled[i] = stays and ties and (Z @ looks[0]).max() == level[0, 0]
+            along = mean if cloud.A is None else cloud.A @ mean
+            self.settled[i] = stays and (Z @ along).max() == mean @ along
         return mean
 
     def _freeze(self, sets):

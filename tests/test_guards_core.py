@@ -1,10 +1,12 @@
 """Guards of the core: each test dies with bugs that generic clouds, and the routes' own tests, let through."""
 
+from dataclasses import replace
 from fractions import Fraction
 from itertools import permutations, product
 from math import comb
 from time import perf_counter
 
+import certificate
 import numpy as np
 import oracle
 import pytest
@@ -348,6 +350,44 @@ def test_sets_that_stay_are_those_of_the_criterion():
             change += 1
             full = oracle.step(full, alpha, A)
     assert stay > 20 and change > 20
+
+
+FARTHER = [[3, 1, -3], [0, 3, -2], [3, -1, -3], [0, -3, -2], [2, 0, -3], [-1, 0, -1]]
+BENT = [
+    [-1, 1, 0],
+    [2, -3, -3],
+    [-1, -1, 0],
+    [2, 3, -3],
+    [1, 0, -1],
+    [-1, 0, -2],
+    [-2, 0, 0],
+]
+CHAIN = [[7, 7], [-3, 7], [5, -1], [6, 0], [4, 0], [-7, 1], [-12, -14]]
+RESTING = [  # somebody is farther along the mean; so by A; the mean stays one layer only
+    (exact(FARTHER), Fraction(1), None),
+    (exact(BENT), Fraction(1, 2), np.array([[6, 0, 5], [0, 2, 0], [5, 0, 6]], object)),
+    (exact([*([x, y, 5] for x, y in CHAIN), [0, 0, 1]]), Fraction(1), None),
+]  # fmt: skip
+
+
+def test_a_tie_at_rest_settles_as_soon_as_it_is_proved(monkeypatch):
+    """Bugs of the rule for ties at rest: a condition dropped (settles early, or wrongly), or one too many (late)."""
+    monkeypatch.setattr(frozen, "for_ever", lambda *given: None)  # the rule alone
+    monkeypatch.setattr(certificate, "first_change", lambda *given: (None, None))
+    monkeypatch.setattr(runs, "MOST_LAYERS", 20)
+    layers, late = set(), 0
+    clouds = [awkward(seed) if seed % 2 else mirrored(seed) for seed in range(300)]
+    for k, (Z, alpha, A) in enumerate(RESTING + clouds):
+        end = limit(Z, alpha, A)
+        if not end.certified:  # a tie whose mean moves, or more layers
+            continue
+        assert rejected(end, Z.tolist(), alpha, A) is None, k
+        if end.settled_at:
+            early = replace(end, settled_at=end.settled_at - 1)
+            late += rejected(early, Z.tolist(), alpha, A) is None
+        layers.add(end.settled_at)
+    assert layers > {0, 1, 2, 3, 4, 5, 6}
+    assert late == 1  # a chain of ties: each waits a layer for the next
 
 
 def test_a_gap_that_is_0_once_is_not_positive():
