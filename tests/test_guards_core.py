@@ -11,7 +11,7 @@ import numpy as np
 import oracle
 import pytest
 from certificate import rejected
-from clouds import adversary, awkward, every_cloud_is_large, exact, near
+from clouds import EMERGING, adversary, awkward, every_cloud_is_large, exact, near
 from forever import first_change
 from oracle import as_sets
 
@@ -20,6 +20,7 @@ from hmlib import (
     attention,
     attention_sets,
     cluster_points,
+    dynamics,
     fast,
     follow,
     frozen,
@@ -36,7 +37,7 @@ from hmlib import (
 )
 from hmlib.attention import attend, by_all_scores
 from hmlib.explanation import Weights
-from hmlib.fast import tiles
+from hmlib.fast import plane, tiles
 from hmlib.geometry import separation_radius
 from hmlib.variations import Layer
 
@@ -944,3 +945,202 @@ def test_near_copies_that_merge_before_they_lead_do_not_lead():
             assert not {1, 8} & found
         assert {0, 2} <= found
     assert merged
+
+
+# The gate
+
+
+def test_the_gate_takes_one_matrix_and_no_tokens_beyond_its_range():
+    """Bugs: an A of the shape of several heads is taken for one; coordinates, also negative ones, whose sums overflow."""
+    Z = [[1.0, 0], [0, 2]]
+    with pytest.raises(ValueError, match=r"A has shape \(1, 2, 2\)"):
+        step(Z, 1, np.eye(2)[None])
+    for sign, power in product((1, -1), (1001, 1000)):
+        Z = np.array([[sign * 2.0**power, 0], [0, 1]])
+        if power == 1000:
+            assert limit(Z, 1).certified
+            continue
+        for function in (limit, step):
+            with pytest.raises(ValueError, match=r"at most 2\^1000"):
+                function(Z, 1)
+
+
+def test_whole_numbers_are_taken_at_their_word():
+    """Bugs: 2^53 + 1 becomes 2^53, as an array, in a list, beside a float."""
+    for n in (2**53 + 1, -(2**53) - 1, 2**60 + 1):
+        for given in (np.array([n]), [n], [n, 0.5], [[n, 1]]):
+            taken = inputs.numbers(given, "Z")
+            assert taken.dtype == object and taken.flat[0] == n
+    for n in (2**53 - 1, 2**53, 2**60):  # a float says the same
+        assert inputs.numbers([n], "Z").dtype == float
+
+
+# Limits: what is only likely, and layers on the way
+
+
+def test_a_guess_is_told_as_a_guess():
+    """Bugs: a guess is certain, or overwrites what was known: who is sure, who leads."""
+    for cloud in (EMERGING, exact(CHAIN)):
+        end = limit(cloud, Fraction(1, 3), megabytes=0)
+        full = limit(cloud, Fraction(1, 3))
+        assert full.certified and not end.certified and "megabytes" in end.why
+        assert 0 < end.sure.sum() < len(cloud) and end.settled_at is None
+        assert set(end.leaders) <= set(full.leaders) and (end.follows == -1).any()
+        assert np.allclose(end.tokens.astype(float), full.tokens.astype(float))
+
+
+def test_any_layer_is_that_of_the_run():
+    """Bugs: the first alpha in all layers, later layers counted from 0, fractions where floats were given."""
+    seen = set()
+    for rates in ([Fraction(1)], [Fraction(1, 2), Fraction(3), Fraction(1, 5)]):
+        for cloud in (EMERGING, exact(CHAIN), exact(FARTHER)):
+            end, Z = limit(cloud, rates), cloud
+            seen.add(end.settled_at)
+            for k in range(end.settled_at + 5):
+                assert (end.at(k) == Z).all()
+                Z = step(Z, rates[min(k, len(rates) - 1)])
+    assert max(seen) >= 3
+    Z = exact([*([x, y, 5] for x, y in CHAIN), [0, 0, 1]]).astype(float)  # with a tie
+    for rates in (0.5, [0.5, 2.0]):
+        end = limit(Z, rates)
+        for k in range(end.settled_at + 3):
+            assert end.at(k).dtype == float
+            truly = simulate(exact(Z), arithmetic.rationals(np.array(rates)), k)
+            assert np.allclose(end.at(k), truly.tokens[k].astype(float))
+
+
+def test_a_search_that_is_out_of_time_is_open():
+    """Bug: it goes on where nobody has to be compared: a token at 0 that follows all."""
+    Z = exact([[1, 0], [-1, 0], [0, 0]])
+    given = Z, Z, {2: np.arange(3)}, np.ones(3, int), Fraction(1)
+    assert frozen.for_ever(*given) and frozen.for_ever(*given, None, -1) is None
+
+
+def test_a_guess_at_rest_ends(monkeypatch):
+    """Bug: floats that stand still, with tokens that never settle, go on to the last layer."""
+    layers, advance = [], dynamics.advance
+    monkeypatch.setattr(dynamics, "advance", lambda *a: layers.append(0) or advance(*a))
+    Z, alpha, A = awkward(1353)
+    assert not limit(Z, alpha, A, megabytes=0).certified
+    assert len(layers) < 200 < runs.MOST_LAYERS
+
+
+# Roads: what each of them must not take for granted
+
+
+def test_a_mean_does_not_know_an_order():
+    """Bug: floats are added up one by one."""
+    for order in permutations(([1e16, 1.0], [1.0, 1e16], [-1e16, -1e16])):
+        mean = arithmetic.mean(np.array(order))
+        assert mean == [1 / 3, 1 / 3]
+
+
+def test_tokens_that_a_singular_matrix_sends_to_0_follow_all():
+    """Bugs: only tokens at 0 do; floats say who does."""
+    X = np.random.default_rng(8).normal(size=(600, 2))
+    Q = np.array([[1.0, -1], [1, -1 + 2.0**-50], [0, 0], [1, 1]])
+    who = attend(Q[None], X[None], np.ones((2, 2)))
+    ((_, rows, members),) = who.ties
+    assert rows.tolist() == [0, 2] and len(members) == 600
+    far = int(X.sum(1).argmax())
+    assert who.first[0].tolist() == [0, far, 0, far]
+
+
+def test_a_matrix_that_reverses_the_circle():
+    """Bug: the road through the plane is taken though directions come in another order."""
+    X = np.random.default_rng(9).normal(size=(600, 2))
+    for A in ([[0, 1], [1, 0]], [[1, 2], [2, -1]], [[-1, 0], [0, 1]]):
+        A = np.array(A, float)
+        assert (attend(X[None], X[None], A).first[0] == (X @ A @ X.T).argmax(1)).all()
+
+
+def test_who_is_inside_of_a_ball_is_so_by_a_margin():
+    """Bugs: no margin; a margin larger than the ball leaves somebody inside."""
+    square = np.array([[1.0, 0], [0, 1], [-1, 0], [0, -1]]), np.ones(4)
+    points = np.array([[0.0, 0], [0.85, 0], [0, 0.95], [2, 0]])
+    for margin, out in ((0, [3]), (0.1, [2, 3]), (0.2, [1, 2, 3]), (3, [0, 1, 2, 3])):
+        given = points.T, np.zeros(2), np.ones(2), *square, margin
+        assert fast.candidates.outside_ball(*given).tolist() == out
+
+
+def test_turns_are_exact_where_differences_round():
+    """Bug: a margin that is 100 times too small: points on one line turn."""
+    rng = np.random.default_rng(10)
+    v = rng.integers(2**48, 2**50, (200, 2)) | 1
+    P, Q, R = (float(k) * v for k in (-7.0, 6.0, 7.0))  # below 2^53: exact
+    assert not plane.turns(P, Q, R).any()
+    R[:, 0] += 1
+    assert (plane.turns(P, Q, R) < 0).all()
+
+
+def exact_corner(X, q, A):
+    """Of the tokens X the first that is farthest along A q, on fractions."""
+    A, q, X = ([[Fraction(x) for x in row] for row in M] for M in (A, [q], X))
+    look = oracle.times(A, q[0])
+    return max(range(len(X)), key=lambda i: (oracle.dot(look, X[i]), -i))
+
+
+def test_the_seam_of_the_circle_is_not_left_to_rounding():
+    """Bug: an edge whose normal is to the right of straight down is taken for one to the left of it."""
+    some = np.random.default_rng(11).integers(2**26, 2**27, 40) | 1
+    for b, k in product(some.tolist(), (1, 2, 3)):
+        e = b - 2 + k  # so that b e - (b - 2)(e + 2) is 2 k, which floats do not know
+        A = np.array([[2.0 * b, b], [b, b - 2]])
+        X = np.array([[0.0, 0], [e, -(e + 2)], [e, e]])
+        Q = np.array([[1.0, -(2.0**j)] for j in range(48, 60)])
+        first = plane.by_hull(Q, X, A)[0]
+        assert first.tolist() == [exact_corner(X, q, A) for q in Q]
+
+
+def test_directions_of_normals_are_known_up_to_their_bound():
+    """Bugs: cancellation by A, or underflow, is forgotten."""
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        scale = 2.0 ** -(990 if seed % 3 == 0 else 0)
+        b = float(rng.integers(2**26, 2**27))
+        A = np.array([[b, b], [b, b + 2.0 ** -rng.integers(0, 20)]])
+        A = None if seed % 3 == 0 else A
+        X = rng.normal(size=(6, 2)) @ [[1, -1], [1e-6, 1e-6]] * scale
+        hull = plane.Hull(X, A)
+        at = [[Fraction(x) for x in row] for row in hull.at]
+        edges = [
+            [y - x for x, y in zip(at[k], at[(k + 1) % len(at)], strict=True)]
+            for k in range(len(at))
+        ]
+        turned = edges if A is None else [oracle.times(exact_rows(A), e) for e in edges]
+        for (x, y), normal in zip(turned, hull.normals, strict=True):
+            turn = -x / (abs(x) + abs(y))
+            true = 2 - turn if y < 0 else turn
+            apart = (Fraction(normal) - true + 1) % 4 - 1
+            assert min(abs(apart), abs(apart - 4)) <= hull.off
+
+
+def exact_rows(A):
+    return [[Fraction(x) for x in row] for row in A.tolist()]
+
+
+def test_a_road_knows_its_matrix():
+    """Bugs: a matrix that is not symmetric, or its margin under blur, is taken for another; det A <= 0 is taken."""
+    rng = np.random.default_rng(12)
+    X = rng.normal(size=(50, 2))
+    for A in ([[1.0, 2], [-1, 1]], [[2.0, 0], [3, 1]]):
+        A = np.array(A)
+        first = plane.by_hull(X, X, A)[0]
+        assert (first == (X @ A @ X.T).argmax(1)).all() and plane.keeps_order(A)
+    for A in ([[0.0, 1], [1, 0]], [[1.0, 1], [1, 1]]):
+        assert not plane.keeps_order(np.array(A))
+    A, blur = np.array([[1.0, 0], [0, 1e6]]), 1e-9
+    X = np.array([[1.0, 0], [1 - 1e-4, 1], [0, 0]])  # blur of q counts A times
+    assert plane.by_hull(X[:1], X, None, blur)[1] == []
+    ((_, open_),) = plane.by_hull(X[:1], X, A, blur)[1]
+    assert open_.tolist() == [0, 1, 2]
+
+
+def test_points_on_the_border_are_not_inside():
+    """Bug: rounding puts a point of an edge to its left."""
+    rng = np.random.default_rng(13)
+    for v in (rng.integers(2**48, 2**50, (60, 2)) | 1).tolist():
+        v = np.array(v, float)
+        polygon = np.array([-7 * v, 7 * v, 9 * v * [-1, 1]])
+        on = np.arange(-7.0, 8)[:, None] * v  # all exact
+        assert plane.outside(*on.T, polygon).tolist() == [*range(15)]
