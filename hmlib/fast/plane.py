@@ -108,7 +108,7 @@ class Hull:
         """The corner of the directions from low to high; and is it the same, for sure?"""
         passed = self.normals.searchsorted(low - self.off)
         reached = self.normals.searchsorted(high + self.off, "right")
-        off_seam = (low > -1 + 3 * self.off) & (high < 3 - 3 * self.off)
+        off_seam = high < 3 - 3 * self.off  # an edge that may be there comes first
         sure = off_seam & (passed == reached) | (len(self.at) == 1)
         return passed % len(self.at), sure
 
@@ -120,7 +120,7 @@ class Hull:
         """
         x, y = Q.T
         turn = direction(x, y)
-        turn[np.isnan(turn)] = -1  # z = 0
+        turn[np.isnan(turn)] = 3  # z = 0: a direction that is never sure
         corner = self._table[(turn * self._scale + self._scale).astype(np.intp)]
         unsure = np.flatnonzero(corner < 0)
         corner[unsure], sure = self._between(turn[unsure], turn[unsure])
