@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from clouds import near
 
-from hmlib import arithmetic, attention_sets, limit, rounding, runs
+from hmlib import arithmetic, attention_sets, cluster_points, limit, rounding, runs
 from hmlib.live import source
 
 IN_THE_PAGE = """
@@ -94,3 +94,21 @@ def test_the_page_leaves_floats_about_where_hmlib_does(pairs):
         assert (end.certified, end.settled_at) == (said["certified"], said["settledAt"])
         trusting += end.certified and said["errorBound"] > 2 * end.error_bound
     assert trusting <= 1
+
+
+def test_cluster_points_at_corners_are_told_once(browser):
+    """Bug: a corner at a right angle to its edge counts as a point on that edge, too."""
+    clouds = [[[1, 0], [1, 1], [-1, 1], [-1, 0]]]
+    clouds += np.random.default_rng(0).integers(-3, 4, (60, 5, 2)).tolist()
+    page = browser.new_page()
+    script = """async ([source, clouds]) => {
+      const blob = new Blob([source], { type: "text/javascript" });
+      const H = await import(URL.createObjectURL(blob));
+      return clouds.map((Z) => {
+        const corners = H.hull(Z).map((i) => Z[i]);
+        return [corners, H.clusterPoints(corners).map((s) => s.point)]; }); }"""
+    said = page.evaluate(script, [source("geometry.js"), clouds])
+    page.close()
+    for corners, points in said:
+        expected = cluster_points(np.array(corners, float)).points.tolist()
+        assert np.allclose(sorted(points), sorted(expected), rtol=0, atol=1e-15)
