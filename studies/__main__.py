@@ -20,6 +20,8 @@ STUDIES = {
     "5,000 reviews (about 20 minutes)",
     "real_text": "heads, matrices, norms, feed-forward: chapter 8 on the 50,000 "
     "reviews (about half an hour on two cores)",
+    "calibration": "how sure the classifier of chapter 4's live figure should be "
+    "(two minutes on one core)",
     "circle": "what few leaders cost on the circle, and what becomes of it when "
     "training may leave it (about two hours on one core)",
     "starts": "what training makes of alpha and of accidental leaders (the cheap part "
