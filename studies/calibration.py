@@ -160,8 +160,8 @@ def tried(fit, others, seed=0):
     parts = [X for n, (X, _) in test.items() if n != "whole" and int(n) <= SHORT]
     shown = {"whole reviews": test["whole"][0]}
     shown[f"parts of up to {SHORT} words"] = np.concatenate(parts)
-    shown["sentences of another site"] = others.arrays["judged"].numpy()
-    p = np.log([fit.facts["scale"], fit.facts["few"]])
+    shown["sentences of another site"] = others[1]["judged"].numpy()
+    p = np.log([fit[0]["scale"], fit[0]["few"]])
     return {name: short(compared(X, p)) for name, X in shown.items()}, {}
 
 
