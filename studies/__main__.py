@@ -18,7 +18,7 @@ STUDIES = {
     "minutes on one core)",
     "statistics": "depth and statistics of chapter 9, on 250,000 random clouds and "
     "5,000 reviews (about 20 minutes)",
-    "real_text": "heads, matrices, norms, feed-forward: chapter 8 on the 50,000 "
+    "real_text": "heads, matrices, norms, feed-forward: chapter 10, on the 50,000 "
     "reviews (about half an hour on two cores)",
     "calibration": "how sure the classifier of chapter 4's live figure should be "
     "(two minutes on one core)",
