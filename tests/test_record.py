@@ -5,6 +5,7 @@ import json
 import re
 import subprocess
 import sys
+import tomllib
 
 import pytest
 import yaml
@@ -341,6 +342,10 @@ def test_the_project_gets_its_address(tmp_path):
     about = json.loads((copy / "codemeta.json").read_text())
     assert citation["repository-code"] == settings["repository"]["url"] == address
     assert about["codeRepository"] == address
+    package = tomllib.loads((copy / "pyproject.toml").read_text())["project"]
+    check = yaml.safe_load((copy / "codecheck.yml").read_text())
+    assert package["urls"] == {"Repository": address} and package["dependencies"]
+    assert check["repository"] == address and check["manifest"]
     assert "until the project is published" not in (copy / "README.md").read_text()
 
 

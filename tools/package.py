@@ -42,6 +42,12 @@ raise SystemExit(doctest.testfile({str(ROOT / "README.md")!r}, module_relative=F
 """
 
 
+FIGURES = """
+from hmlib import Playground, ReviewExplorer
+assert Playground().report() and ReviewExplorer().text is not None
+"""
+
+
 def tried(python, code):
     return subprocess.run(
         [python, "-I", "-c", code], cwd=HOME, capture_output=True, text=True
@@ -86,6 +92,11 @@ def main():
     have = subprocess.run(
         freeze, check=True, capture_output=True, text=True
     ).stdout.split()
+    live = [empty, "-m", "pip", "install", "-q", f"{wheel}[live]"]
+    subprocess.run(live, check=True)
+    done = tried(empty, FIGURES)
+    if done.returncode:
+        sys.exit(f"The live figures fail with hmlib[live] alone:\n{done.stderr}")
     print(f"{wheel.name} and {sdist.name} are complete; the example runs with", *have)
 
 

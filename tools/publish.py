@@ -17,6 +17,12 @@ UNTIL_THEN = re.compile(
     r"\n.*`OWNER/REPO`\) until the project is published.*\n"
 )  # README
 
+ADDED = {  # {file: (after this line, this one)}: there is none before the address is known
+    "CITATION.cff": ("license: MIT\n", "repository-code: {}\n"),
+    "pyproject.toml": ('readme = "README.md"\n', 'urls = {{ Repository = "{}" }}\n'),
+    "codecheck.yml": ("/spec/config/1.0/\n", "repository: {}\n"),
+}
+
 
 def placed(text, address):
     """The text with the address of the repository."""
@@ -45,6 +51,7 @@ def main(arguments):
             "of a repository: make publishable OWNER=... REPO=..."
         )
     address = "/".join(arguments)
+    home = f"https://github.com/{address}"
     sys.path.insert(0, str(ROOT / "tools"))
     import metadata
 
@@ -52,12 +59,10 @@ def main(arguments):
 
     for path, text in waiting().items():
         write_whole(path, placed(text, address))
-    citation = ROOT / "CITATION.cff"
-    line = f"repository-code: https://github.com/{address}\n"
-    if "repository-code:" not in citation.read_text():
-        license_line = "license: MIT\n"
-        said = citation.read_text().replace(license_line, license_line + line, 1)
-        write_whole(citation, said)
+    for name, (after, line) in ADDED.items():
+        text, line = (ROOT / name).read_text(), line.format(home)
+        if line.partition(" ")[0] not in text.split():
+            write_whole(ROOT / name, text.replace(after, after + line, 1))
     for path, text in metadata.files().items():
         write_whole(path, text)
     if left := waiting():
