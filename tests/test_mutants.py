@@ -73,6 +73,24 @@ def test_an_old_text_that_is_not_there_is_refused(mutate):
         replace(mutant, new="a -").text("a - b")
 
 
+def test_a_fate_is_that_of_a_definition(mutate):
+    """It holds while the definition that is changed stays as it is, and for no other change."""
+    source = "N = 3\n\n\ndef f(x):\n    y = x\n    return y - 1\n\n\nclass C:\n    def f(self):\n        return 2\n"
+    mutant = mutate.Mutant("a.py", "sign", "y - 1", "y + 1")
+    key = mutant.key(source)
+    assert mutant.key(source.replace("N = 3", "N = 4").replace("2", "5")) == key
+    assert mutant.key(source.replace("y = x", "y = -x")) != key
+    others = [
+        replace(mutant, new="y"),
+        replace(mutant, file="b.py"),
+        replace(mutant, old="    return y - 1\n", new=""),
+        replace(mutant, old="N = 3", new="N = 2"),
+        replace(mutant, old="return 2", new="return y + 1"),
+        replace(mutant, old="return 2", new="return 3"),
+    ]
+    assert len({key, *(other.key(source) for other in others)}) == 7
+
+
 SOURCE = '''"""A docstring with 1 < 2."""
 def f(x, y=3):
     """Not this: x < y and 1."""

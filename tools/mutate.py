@@ -8,7 +8,7 @@ the systematic ones (an operator swapped, a constant off by one, a condition dro
 that is equivalent, so that no test can notice it, is marked so with a proof of one line.
 
 Mutants live in copies of the tree under _build/mutants. What is known there is not run again: whoever was killed stays so
-until the mutated text changes (or with --anew), survivors are tried again as soon as a test changes.
+until the mutated definition changes (or with --anew), survivors are tried again as soon as a test changes.
 """
 
 import argparse
@@ -73,6 +73,10 @@ class Mutant:
     def kind(self):
         return "by hand" if self.at is None else "systematic"
 
+    def key(self, source):
+        """A digest of the definition that it changes, as it is then."""
+        return digest(self.file, changed(source, self.text(source)))
+
     def text(self, source):
         """The mutated source; a ValueError where the old text is not there, or more than once.
 
@@ -93,6 +97,31 @@ class Mutant:
         if self.file.endswith(".py"):
             ast.parse(text)
         return text
+
+
+def changed(source, text):
+    """The function or method of a mutated text that is not that of the source; all of it where that is no Python."""
+    at = next(
+        (k for k, (x, y) in enumerate(zip(source, text, strict=False)) if x != y),
+        min(len(source), len(text)),
+    )
+    line = source.count("\n", 0, at) + 1
+    try:
+        old, new = (dict(_definitions(ast.parse(x))) for x in (source, text))
+    except SyntaxError:
+        return text
+    for name, node in old.items():
+        if name in new and node.lineno <= line <= node.end_lineno:
+            return f"{name}\n{ast.get_source_segment(text, new[name])}"
+    return text
+
+
+def _definitions(tree, inside=""):
+    for node in tree.body:
+        if isinstance(node, ast.ClassDef):
+            yield from _definitions(node, f"{node.name}.")
+        elif isinstance(node, ast.FunctionDef):
+            yield inside + node.name, node
 
 
 def _loosely(text):
@@ -529,10 +558,10 @@ def main(arguments=None):
     )
     given = parser.parse_args(arguments)
     every = mutants()
-    texts, known, wrong = {}, {}, {}
+    keys, known, wrong = {}, {}, {}
     for mutant in every:
         try:
-            texts[mutant] = mutant.text((ROOT / mutant.file).read_text())
+            keys[mutant] = mutant.key((ROOT / mutant.file).read_text())
         except (ValueError, SyntaxError) as error:
             wrong[mutant] = {"fate": "error", "by": str(error), "seconds": 0}
     chosen = [
@@ -552,11 +581,7 @@ def main(arguments=None):
         known[row.pop("mutant")] = row
 
     def found(mutant):
-        row = (
-            known.get(digest(mutant.file, texts[mutant], *mutant.tests))
-            if mutant in texts
-            else wrong[mutant]
-        )
+        row = known.get(keys[mutant]) if mutant in keys else wrong[mutant]
         valid = row and (
             mutant in wrong
             or row["fate"] == "killed"
@@ -581,7 +606,7 @@ def main(arguments=None):
             for mutant, row in tqdm(
                 pool.imap_unordered(fate, open_), total=len(open_), desc="mutants"
             ):
-                key = digest(mutant.file, texts[mutant], *mutant.tests)
+                key = keys[mutant]
                 known[key] = row | {"tests": state[mutant.tests]}
                 print(json.dumps({"mutant": key} | known[key]), file=file, flush=True)
                 if row["fate"] != "killed" and not mutant.equivalent:
