@@ -1,6 +1,7 @@
 """What tests share: the browser, the built site on a server, large clouds of few tokens, small data."""
 
 import functools
+import shutil
 import threading
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 
@@ -77,3 +78,11 @@ def mirror(monkeypatch, small):
         monkeypatch.setenv("PIP_INDEX_URL", f"{mirror.address}/simple/")
         monkeypatch.setenv("no_proxy", "127.0.0.1")
         yield mirror
+
+
+@pytest.fixture
+def git():
+    """The command, for the tests that make repositories."""
+    if not (found := shutil.which("git")):
+        pytest.skip("no git on this machine")
+    return found

@@ -204,6 +204,7 @@ def test_the_cheapest_task_of_each_study_again(study, tmp_path):
     assert again == {name: entries[name]["facts"] for name in names}
 
 
+@pytest.mark.usefixtures("git")
 def test_results_do_not_make_a_tree_unclean(tmp_path, monkeypatch):
     """Or the first task that is added would leave all others out. Code does."""
 

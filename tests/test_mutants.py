@@ -142,6 +142,7 @@ def write(result, path): write_whole(path, json.dumps(result).encode())
 """
 
 
+@pytest.mark.usefixtures("git")
 def test_a_mutant_is_killed_and_another_survives(tmp_path):
     """The tool as it is used, on a project of one function; a proof that is wrong, and a text that is gone, are errors."""
     tool = tmp_path / "tools/mutate.py"

@@ -327,10 +327,12 @@ def test_a_pin_that_needs_a_later_python_is_refused():
         lock.hashes(["a==1.0"], lambda _: page)
 
 
-def test_the_project_gets_its_address(tmp_path):
+def test_the_project_gets_its_address(git, tmp_path):
     """In a copy: no placeholder is left, and what is derived from the address follows."""
     copy = tmp_path / "a copy"
-    subprocess.run(["git", "clone", "-q", ROOT, copy], check=True)
+    if not (ROOT / ".git").exists():
+        pytest.skip("this is no clone")
+    subprocess.run([git, "clone", "-q", ROOT, copy], check=True)
     publish = [sys.executable, copy / "tools/publish.py"]
     done = subprocess.run([*publish, "Some-One", "the.book"], **SAID)
     assert done.returncode == 0, done.stderr
