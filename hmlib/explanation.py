@@ -128,6 +128,46 @@ class Explanation:
         return 0.5 + 0.5 * math.tanh(self.logit / 2)
 
 
+@dataclass(frozen=True)
+class Calibration:
+    """How sure a verdict should be that rests on n known words, copies counted:
+
+        1 / (1 + exp(-c |logit|)),  c = scale n / (n + few).
+
+    >>> weights = Weights.load("results/sentiment_model.safetensors")
+    >>> calibration = Calibration.load("results/calibration.json")
+    >>> why = explain(weights, ["great", "film", "with", "boring", "ending"])
+    >>> round(1 - why.probability, 2), round(calibration.sure(why), 2)
+    (0.99, 0.63)
+    """
+
+    scale: float
+    few: float  # so many words are worth half of what endless ones are
+
+    def __post_init__(self):
+        for name in ("scale", "few"):
+            inputs.number(getattr(self, name), name, ">= 0")
+
+    def sure(self, why: Explanation) -> float:
+        """From 1/2 to 1: how often verdicts of this kind are right."""
+        n = int(why.counts.sum())
+        return 0.5 + 0.5 * math.tanh(
+            self.scale * n / (n + self.few) * abs(why.logit) / 2
+        )
+
+    @classmethod
+    def load(cls, path: str | Path) -> "Calibration":
+        """As `python -m studies calibration` fits it, on validation."""
+        path = inputs.path(path)
+        try:
+            fit = json.loads(path.read_bytes())["fit"]
+            return cls(fit["scale"], fit["few"])
+        except (ValueError, KeyError, TypeError) as error:
+            raise ValueError(
+                f"{path} is damaged, or no calibration: {inputs.first_line(error)}"
+            ) from None
+
+
 def explain(
     model, words: list[str], vocabulary: Vocabulary | None = None, length: int = 128
 ) -> Explanation:

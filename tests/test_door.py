@@ -456,13 +456,21 @@ DOORS = {
             "chosen": {"0"},
         },
     ),
-    "packed": (live_reviews.packed, {"model": MODEL}, {"model": NOTHING}),
+    "packed": (
+        live_reviews.packed,
+        {"model": MODEL},
+        {"model": NOTHING, "calibration": NONE},
+    ),
     "write_review_model": (
         live_reviews.write_review_model,
         {"model": MODEL, "path": "x"},
-        {"model": NOTHING, "path": TEXT},
+        {"model": NOTHING, "path": TEXT, "calibration": NONE},
     ),
-    "ReviewExplorer": (ReviewExplorer, {}, {"model": NONE, "text": TEXT}),
+    "ReviewExplorer": (
+        ReviewExplorer,
+        {},
+        {"model": NONE, "text": TEXT, "calibration": NONE},
+    ),
 }
 CASES = [
     (door, argument) for door, (_, _, kinds) in DOORS.items() for argument in kinds

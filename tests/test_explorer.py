@@ -1,5 +1,6 @@
 """The review explorer: the page's words, leaders and verdicts against hmlib, on 1,000 reviews; then as a reader uses it."""
 
+import hashlib
 import json
 import re
 from html import unescape
@@ -20,10 +21,12 @@ from hmlib import (
     preprocess,
     simulate,
 )
+from hmlib.explanation import Calibration
 from hmlib.figures import review_text
 from hmlib.live import links, reviews, source
 
 DEPTH = 3
+CALIBRATION = Calibration(scale=1.75, few=60)
 IN_THE_PAGE = """
 async ([source, stored, texts, left]) => {
   const H = await import(URL.createObjectURL(new Blob([source], { type: "text/javascript" })));
@@ -31,7 +34,7 @@ async ([source, stored, texts, left]) => {
   return texts.map((text) => {
     const words = H.plain(text, net.stop), e = H.explain(net, words);
     const without = left ? e.names.map((word) => H.explain(net, words, new Set([word])).logit ?? null) : [];
-    return { words, names: e.names, unknown: e.unknown, leaders: e.leaders, logit: e.logit ?? null, weights: e.weights,
+    return { sure: e.sure ?? null, words, names: e.names, unknown: e.unknown, leaders: e.leaders, logit: e.logit ?? null, weights: e.weights,
       root: e.root, shares: e.shares ? [...e.shares] : [], last: e.tokens?.at(-1), without };
   });
 }
@@ -69,7 +72,7 @@ def said(browser, texts, model):
     page = browser.new_page()
     given = [
         source("judge.js"),
-        reviews.packed(model),
+        reviews.packed(model, CALIBRATION),
     ]
     all_ = page.evaluate(IN_THE_PAGE, [*given, texts, False])
     few = page.evaluate(IN_THE_PAGE, [*given, texts[:40], True])
@@ -146,6 +149,7 @@ def test_explanations_and_what_if_are_equal(texts, model, said):
         e = explain(model, preprocess(text, "plain"))
         assert e.words == js["names"] and e.counts.tolist() == js["weights"]
         assert e.root.tolist() == js["root"]
+        assert abs(CALIBRATION.sure(e) - js["sure"]) < 1e-12
         assert {
             e.words[i]: pytest.approx(share, abs=1e-12) for i, share in js["shares"]
         } == e.shares
@@ -183,6 +187,16 @@ def test_bad_models_are_refused(model, tmp_path):
         reviews.write_review_model(many, tmp_path / "model.js")
 
 
+def test_the_stored_calibration_is_that_of_the_stored_model():
+    stored = json.loads((ROOT / "results" / "calibration.json").read_text())
+    model = (ROOT / "results" / "sentiment_model.safetensors").read_bytes()
+    assert stored["fit"]["model"] == hashlib.sha256(model).hexdigest()
+    losses = {name: row["mean"] for name, row in stored["validation"].items()}
+    assert stored["fit"]["chosen"] == min(losses, key=losses.get) == "by length"
+    for row in stored["test"].values():
+        assert row["calibrated"]["loss"] < row["as it says"]["loss"]
+
+
 def test_the_stored_model_of_the_study(tmp_path):
     stored = ROOT / "results" / "sentiment_model.safetensors"
     if not stored.exists():
@@ -199,7 +213,8 @@ def test_the_stored_model_of_the_study(tmp_path):
 @pytest.fixture
 def page(browser, model, tmp_path):
     (tmp_path / "_static").mkdir()
-    reviews.write_review_model(model, tmp_path / "_static" / "review-model.js")
+    file = tmp_path / "_static" / "review-model.js"
+    reviews.write_review_model(model, file, CALIBRATION)
     page, wrong = visit(browser, live_page(tmp_path, ReviewExplorer()))
     page.locator("[data-live=reviews]").wait_for()
     yield page
@@ -220,7 +235,8 @@ def status(page):
 
 def verdict(model, text, left=()):
     e = explain(model, [word for word in preprocess(text, "plain") if word not in left])
-    return f"{'▲ positive' if e.logit > 0 else '▼ negative'}, {round(100 * max(e.probability, 1 - e.probability))} % sure"
+    percent = round(100 * CALIBRATION.sure(e))
+    return f"{'▲ positive' if e.logit > 0 else '▼ negative'}, {percent} % sure"
 
 
 def load(page):
@@ -313,6 +329,58 @@ def test_the_votes_add_up_to_the_verdict_in_view(page, model):
         - page.locator(".hm-status").bounding_box()["y"]
     )
     assert sight < 600, "verdict and votes are in one view"
+
+
+def test_nobody_is_sure_of_a_few_words():
+    """Of one word, hardly more than chance, however loud; and never less than that."""
+    words = Vocabulary([["good", "bad"]])
+    loud = Weights([[0, 0], [1, 0], [-1, 0]], 1, 0, [99, 0], 0, vocabulary=words)
+    why = explain(loud, ["good"])
+    assert why.probability > 1 - 1e-9 and CALIBRATION.sure(why) == pytest.approx(
+        1 / (1 + np.exp(-1.75 / 61 * 99))
+    )
+    many = explain(loud, ["good"] * 60 + ["bad"] * 60)
+    assert CALIBRATION.sure(many) == 0.5
+
+
+@pytest.mark.parametrize("bad", [{"scale": -1, "few": 1}, {"scale": 1, "few": "x"}])
+def test_bad_calibrations_are_refused(bad, tmp_path):
+    with pytest.raises(ValueError, match=r"(scale|few) is .*: expected"):
+        Calibration(**bad)
+    file = tmp_path / "calibration.json"
+    for text in ("{}", "[]", "{", json.dumps({"fit": bad})):
+        file.write_text(text)
+        with pytest.raises(ValueError, match="is damaged, or no calibration"):
+            Calibration.load(file)
+    with pytest.raises(ValueError, match="calibration is of type float"):
+        ReviewExplorer(calibration=1.0)
+
+
+def test_a_model_without_calibration_says_so(browser, model, tmp_path):
+    (tmp_path / "_static").mkdir()
+    reviews.write_review_model(model, tmp_path / "_static" / "review-model.js")
+    page, wrong = visit(browser, live_page(tmp_path, ReviewExplorer()))
+    load(page)
+    e = explain(model, preprocess(reviews.EXAMPLES["praise"], "plain"))
+    own = round(100 * max(e.probability, 1 - e.probability))
+    assert f"{own} % sure: by its own account, which is not" in status(page)
+    assert wrong == []
+    page.context.close()
+
+
+def test_nothing_is_a_hundred_percent_sure(browser, tmp_path):
+    words = Vocabulary([["good", "bad"]])
+    E = [[0, 0], [900, 0], [-900, 0]]
+    loud = Weights(E, 1, 0, [1, 0], 0, vocabulary=words)
+    (tmp_path / "_static").mkdir()
+    reviews.write_review_model(
+        loud, tmp_path / "_static" / "review-model.js", CALIBRATION
+    )
+    page, wrong = visit(browser, live_page(tmp_path, ReviewExplorer(text="good")))
+    load(page)
+    assert "▲ positive, over 99 % sure: about so often such" in status(page)
+    assert wrong == []
+    page.context.close()
 
 
 def test_few_known_words_are_flagged(page):

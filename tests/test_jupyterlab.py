@@ -8,9 +8,12 @@ import subprocess
 import sys
 import time
 import urllib.request
+from fractions import Fraction
 
 import nbformat
 import pytest
+
+from hmlib import Playground, live
 
 pytest.importorskip("jupyterlab")
 
@@ -109,4 +112,15 @@ def test_the_figure_and_the_kernel_are_in_step(browser, lab):
     page.locator(".jp-CodeCell .jp-InputArea-editor").last.click()
     page.keyboard.press("Control+Enter")
     page.get_by_text("in the kernel: 0.53 [-0.13, Fraction(1, 12)]").wait_for()
+
+    # A link that is copied here leads to the book's own page, and back into a kernel.
+    more = figure.locator(".hm-more > summary")
+    more.click() if not figure.locator(".hm-more[open]").count() else None
+    figure.get_by_role("button", name="Copy link").click()
+    link = figure.locator("pre", has_text="#play=").inner_text()
+    assert link.startswith(f"{live.site()}book/intro.html#play=emerging-leader&")
+    assert "127.0.0.1" not in link
+    opened = Playground.from_link(link)
+    assert (opened.alpha, opened.layer) == (0.53, 2)
+    assert opened.tokens[1] == [-0.13, Fraction(1, 12)]
     page.close()

@@ -12,7 +12,7 @@ import pytest
 from browsing import ROOT, visit
 from live import page as live_page
 
-from hmlib import Playground
+from hmlib import Playground, live
 from hmlib.live import links, source, wired
 from hmlib.live.playground import presets
 
@@ -327,3 +327,25 @@ def test_places_of_the_text_set_the_figure_before_them(browser, tmp_path):
     assert page.get_by_text("See alpha=2/9&layer=1.").count() == 2
     assert page.locator("button").count() == 0
     page.context.close()
+
+
+@pytest.mark.parametrize(
+    ("config", "address"),
+    [
+        ("url: https://github.com/OWNER/REPO", ""),
+        (
+            "url: https://github.com/A-Name/the.book",
+            "https://a-name.github.io/the.book/",
+        ),
+        ("url: https://github.com/a/b/c", ""),
+        ("url: https://gitlab.com/a/b", ""),
+        (None, ""),  # installed, not checked out
+    ],
+)
+def test_the_site_is_where_config_says(monkeypatch, tmp_path, config, address):
+    package = tmp_path / "hmlib" / "live" / "__init__.py"
+    monkeypatch.setattr(live, "__file__", str(package))
+    if config is not None:
+        (tmp_path / "_config.yml").write_text(f"repository:\n  {config}\nhtml: x\n")
+    assert live.site() == address
+    assert Playground("triangle").site == address

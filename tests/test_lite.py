@@ -26,7 +26,7 @@ there = pytest.mark.skipif(
 
 def copied(*cells):
     notebook = nbformat.v4.new_notebook(cells=list(cells))
-    made = lite_notebooks.for_the_page(notebook, {"A picture.": "p.svg"})
+    made = lite_notebooks.for_the_page(notebook, {"A picture.": "p.svg"}, ["1"])
     return made.cells[1:]
 
 
@@ -57,17 +57,18 @@ def test_what_needs_more_than_numpy_is_told_and_not_run():
 def test_what_is_not_for_readers_goes_and_the_books_picture_comes():
     about = {"image": {"alt": "A picture."}, "figure": {"caption": "Two.", "name": "f"}}
     cells = copied(
-        code("import sys", tags=["remove-cell"]),
+        code("import sys\n'google.colab' in sys.modules", tags=["remove-cell"]),
+        code("from myst_nb import glue\nglue('a', 1)", tags=["remove-cell"]),
         code("%config InlineBackend.x = 1\nimport hmlib", mystnb=about),
         nbformat.v4.new_markdown_cell(
             "{numref}`f`, {ref}`here <elsewhere>`, {prf:ref}`lem-x`, {cite:p}`a,b`, "
-            "{doc}`/book/statements`"
+            "{doc}`/book/statements`, {glue:text}`a:s`, {glue:text}`b`"
         ),
     )
     assert [cell.source for cell in cells] == [
         "import hmlib",
         ":::{figure} p.svg\n:alt: A picture.\n:name: f\n\n*The book's picture.* Two.\n:::",
-        "{numref}`f`, here, lem-x (book), (a, b), statements (book)",
+        "{numref}`f`, here, lem-x (book), (a, b), statements (book), 1, (book)",
     ]
 
 

@@ -227,7 +227,6 @@ def test_every_figure_has_caption_name_and_alt_text(notebook):
         about = cell["metadata"].get("mystnb", {})
         if draws or (
             re.search(r"figures\.(?!table|review_text)", cell["source"])
-            and "interact" not in cell["source"]
             and "import" not in cell["source"]
         ):
             assert (

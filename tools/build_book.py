@@ -77,10 +77,12 @@ def write_model(folder):
     """The trained model that chapter 4 loads when a reader asks for it."""
     stored = ROOT / "results" / "sentiment_model.safetensors"
     if stored.exists():
-        from hmlib.explanation import Weights
+        from hmlib.explanation import Calibration, Weights
         from hmlib.live.reviews import write_review_model
 
-        write_review_model(Weights.load(stored), folder / "review-model.js")
+        calibration = Calibration.load(ROOT / "results" / "calibration.json")
+        model = Weights.load(stored)
+        write_review_model(model, folder / "review-model.js", calibration)
 
 
 NOT_FOUND = """<!DOCTYPE html>

@@ -49,6 +49,7 @@ DISABLED = [
 ]
 UNUSED = ("pip", "setuptools", "wheel")  # of the kernel's wheel: 1.6 MB
 SITE_PACKAGES = "lib/python3.11/site-packages"  # the kernel's
+GLUED = re.compile(r'<span class="pasted-text">(.*?)</span>')
 PICTURE = re.compile(r'<img alt="([^"]*)"[^>]*src="\.\./(_images/[\w.-]+\.svg)"')
 
 
@@ -98,7 +99,9 @@ def write_chapter(site, name):
         pictures[html.unescape(alt)] = f"pictures/{Path(source).name}"
         copy(site / source, BUILD / "files/notebooks/pictures" / Path(source).name)
     notebook = nbformat.read(ROOT / "notebooks" / f"{name}.ipynb", as_version=4)
-    written = nbformat.writes(lite_notebooks.for_the_page(notebook, pictures))
+    values = map(html.unescape, GLUED.findall(page))
+    made = lite_notebooks.for_the_page(notebook, pictures, values)
+    written = nbformat.writes(made)
     write_whole(BUILD / "files" / "notebooks" / f"{name}.ipynb", written)
 
 

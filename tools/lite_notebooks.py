@@ -15,8 +15,6 @@ MISSING = {
     "scipy": "SciPy",
     "matplotlib": "matplotlib",
     "torch": "PyTorch",
-    "myst_nb": "the book's builder",
-    "ipywidgets.interact": "matplotlib",
     "hmlib.counting": "SciPy",
     "hmlib.HardmaxClassifier": "PyTorch",
     "hmlib.load_reviews": "the reviews",
@@ -27,27 +25,32 @@ came with the page. Run the cells from the first one on, or all with Run > Run A
 There is no SciPy, matplotlib or PyTorch here: cells that need them show what they printed in \
 the book, and the pictures are the book's.*"""
 LABEL = re.compile(r"^(?::label:|:name:) +(\S+)|^\$\$ \(([\w-]+)\)", re.M)
+UNUSED = re.compile(r"^(%config .*|from myst_nb import glue)\n+", re.M)
+GLUE = re.compile(r"\{glue:text\}`[^`]*`")
 ROLE = re.compile(
     r"\{(cite(?::\w)?|prf:ref|numref|ref|eq|doc)\}`(?:([^`<]+) <)?([^`>]+)>?`"
 )
 
 
-def for_the_page(notebook, pictures):
-    """A copy of a chapter; pictures are {alt: address}."""
-    cells = [nbformat.v4.new_markdown_cell(INTRODUCTION)]
+def for_the_page(notebook, pictures, values=()):
+    """A copy of a chapter; pictures are {alt: address}, values what the book's run put
+    into its sentences, in order."""
+    cells, values = [nbformat.v4.new_markdown_cell(INTRODUCTION)], iter(values)
     text = "\n".join(cell.source for cell in notebook.cells)
     here = {"".join(found) for found in LABEL.findall(text)}
     here |= {figure(cell).get("name") for cell in notebook.cells}
-    lost = {}  # {name that no cell defines here: what it would have needed}
+    # {name that no cell defines here: what it would have needed}
+    lost = {"glue": "the book's builder"}
     for cell in notebook.cells:
-        if "remove-cell" in cell.metadata.get("tags", []):
-            continue
         if cell.cell_type != "code":
-            text = plain(cell.source, here)
+            text = GLUE.sub(lambda _: next(values, "(book)"), plain(cell.source, here))
             cells.append(nbformat.v4.new_markdown_cell(text))
             continue
-        source = re.sub(r"^%config .*\n+", "", cell.source, flags=re.M)
+        source = UNUSED.sub("", cell.source)
         needed = needs(source, lost)
+        unseen = "remove-cell" in cell.metadata.get("tags", [])
+        if unseen and (needed or "google.colab" in source):
+            continue
         if needed:
             cells.append(told(source, cell.outputs, needed))
         else:

@@ -53,5 +53,12 @@ export function explain(net, words, left = []) {
   });
   const leaders = leadersOf(tokens[0], sets);
   const logit = dot(net.weight, means.at(-1)) + net.bias;
-  return { names, unknown, weights, tokens, sets, means, root, shares, leaders, logit };
+  const sure = howSure(logit, total, net.calibration ?? [1, 0]);
+  const path = { tokens, sets, means, root, leaders };
+  return { names, unknown, weights, ...path, shares, logit, sure };
+}
+
+/** hmlib.explanation.Calibration.sure, of a verdict that rests on n words. */
+export function howSure(logit, n, [scale, few]) {
+  return 0.5 + 0.5 * Math.tanh(((scale * n) / (n + few)) * Math.abs(logit) / 2);
 }

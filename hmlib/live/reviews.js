@@ -193,20 +193,25 @@ const ASLEEP = "These are the words of the text; the model will drop some. " +
   "Load it to see them gather and be judged.";
 const SPEECHLESS = "The model knows none of these words, so there is nothing to judge.";
 
-function verdict(logit) {
-  const sure = Math.round(100 / (1 + Math.exp(-Math.abs(logit))));
-  return `${logit > 0 ? "▲ positive" : "▼ negative"}, ${sure} % sure`;
+function verdict({ logit, sure }) {
+  const percent = sure > 0.99 ? "over 99" : Math.round(100 * sure);
+  return `${logit > 0 ? "▲ positive" : "▼ negative"}, ${percent} % sure`;
 }
+
+/** What that is worth: measured on texts as short as this one, or the model's word. */
+const worth = (net) => net.calibration
+  ? "about so often such a verdict is right"
+  : "by its own account, which is not calibrated";
 
 function words({ net, left, judged, whole }) {
   if (!net) return ASLEEP;
   if (!judged.tokens) return SPEECHLESS;
   const few = judged.names.length < FEW;
   const said = [
-    `${verdict(judged.logit)} by its own account, which is not calibrated.`,
+    `${verdict(judged)}: ${worth(net)}.`,
     few && `It knows only ${judged.names.length} of the words: do not trust it.`,
     left.length && `Left out: ${left.join(", ")}.`,
-    left.length && `With all words: ${verdict(whole.logit)}.`,
+    left.length && `With all words: ${verdict(whole)}.`,
   ];
   return said.filter(Boolean).join(" ");
 }

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from hmlib import files, inputs
-from hmlib.explanation import weights_of
+from hmlib.explanation import Calibration, weights_of
 from hmlib.live import Checked, Figure, read, source
 from hmlib.text import packaged
 
@@ -15,8 +15,9 @@ MOST_BYTES = 1_000_000  # of the file that a page loads
 MOST_DEPTH = 1_000  # of the model in it: the page goes through all layers at once
 
 
-def packed(model) -> dict:
-    """Weights with d = 2 and A = I, or a classifier, as plain data, for a page.
+def packed(model, calibration: Calibration | None = None) -> dict:
+    """Weights with d = 2 and A = I, or a classifier, as plain data, for a page; and how
+    sure it should be, if that is known.
 
     >>> from hmlib import Weights
     >>> packed(Weights.load("results/sentiment_model.safetensors"))["about"]
@@ -41,13 +42,23 @@ def packed(model) -> dict:
         "depth": depth,
         "weight": weights.v.tolist(),
         "bias": weights.bias,
+        "calibration": _fit(calibration),
         "about": f"{len(words):,} words, d = 2, alpha = {alpha:.4g}, {depth} layers.",
     }
 
 
-def write_review_model(model, path: str | Path) -> None:
+def _fit(calibration):
+    if calibration is None:
+        return None
+    inputs.instance(calibration, "calibration", Calibration)
+    return [calibration.scale, calibration.few]
+
+
+def write_review_model(
+    model, path: str | Path, calibration: Calibration | None = None
+) -> None:
     """The model as a script, which a page can load from a server and from a file."""
-    model = json.dumps(packed(model), separators=(",", ":"))
+    model = json.dumps(packed(model, calibration), separators=(",", ":"))
     script = f"globalThis.hmlibReviewModel = {model};\n".encode()
     if len(script) > MOST_BYTES:
         raise ValueError(
@@ -69,6 +80,7 @@ class ReviewExplorer(Figure):
 
     model  for JupyterLab: a HardmaxClassifier with d = 2, or its Weights. A page of the
            book loads the file that stands beside it, when it is asked to
+    calibration  how sure that model should be of its verdicts
     """
 
     _esm = source("reviews.js")
@@ -76,8 +88,14 @@ class ReviewExplorer(Figure):
     examples = Checked(list)  # [name, review]
     file = Checked(str)
 
-    def __init__(self, model=None, text: str = EXAMPLES["praise"]):
-        self._model = None if model is None else packed(model)
+    def __init__(
+        self,
+        model=None,
+        text: str = EXAMPLES["praise"],
+        calibration: Calibration | None = None,
+    ):
+        _fit(calibration)  # refused at once, though the model may come later
+        self._model = None if model is None else packed(model, calibration)
         examples = [list(example) for example in EXAMPLES.items()]
         super().__init__(text=text, examples=examples, file="review-model.js")
         self.on_msg(self._answer)
