@@ -45,8 +45,7 @@ def review_text(text: str, why: Explanation, followers: bool = True) -> HTML:
 
     inside = "".join(map(marked, WORD.split(text)))
     verdict = "positive" if why.logit > 0 else "negative"
-    certain = max(why.probability, 1 - why.probability)
-    said = f"<em>Verdict: {verdict}, {100 * certain:.0f} % sure.</em>"
+    said = f"<em>Verdict: {verdict}.</em>"
     return HTML(f"<blockquote class='review'><p>{inside} {said}</p></blockquote>")
 
 
