@@ -5,7 +5,6 @@ import io
 import random
 import sys
 import threading
-import time
 import zipfile
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -68,14 +67,14 @@ class Mirror:
         else:
             to.send_header("Content-Length", str(len(body)))
         to.end_headers()
+        if what == "waits":
+            self.halt.wait(300)
         body = body[:cut]
         for i in range(0, len(body), 50_000):
             to.wfile.write(body[i : i + 50_000])
             self.sent[-1] += len(body[i : i + 50_000])
         if what == "stalls":
-            self.halt.wait(20)
-        if what == "slow":
-            time.sleep(0.5)
+            self.halt.wait(300)
 
 
 @contextmanager
