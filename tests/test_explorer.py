@@ -331,31 +331,6 @@ def test_the_votes_add_up_to_the_verdict_in_view(page, model):
     assert sight < 600, "verdict and votes are in one view"
 
 
-def test_nobody_is_sure_of_a_few_words():
-    """Of one word, hardly more than chance, however loud; and never less than that."""
-    words = Vocabulary([["good", "bad"]])
-    loud = Weights([[0, 0], [1, 0], [-1, 0]], 1, 0, [99, 0], 0, vocabulary=words)
-    why = explain(loud, ["good"])
-    assert why.probability > 1 - 1e-9 and CALIBRATION.sure(why) == pytest.approx(
-        1 / (1 + np.exp(-1.75 / 61 * 99))
-    )
-    many = explain(loud, ["good"] * 60 + ["bad"] * 60)
-    assert CALIBRATION.sure(many) == 0.5
-
-
-@pytest.mark.parametrize("bad", [{"scale": -1, "few": 1}, {"scale": 1, "few": "x"}])
-def test_bad_calibrations_are_refused(bad, tmp_path):
-    with pytest.raises(ValueError, match=r"(scale|few) is .*: expected"):
-        Calibration(**bad)
-    file = tmp_path / "calibration.json"
-    for text in ("{}", "[]", "{", json.dumps({"fit": bad})):
-        file.write_text(text)
-        with pytest.raises(ValueError, match="is damaged, or no calibration"):
-            Calibration.load(file)
-    with pytest.raises(ValueError, match="calibration is of type float"):
-        ReviewExplorer(calibration=1.0)
-
-
 def test_a_model_without_calibration_says_so(browser, model, tmp_path):
     (tmp_path / "_static").mkdir()
     reviews.write_review_model(model, tmp_path / "_static" / "review-model.js")

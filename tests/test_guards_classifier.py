@@ -1,5 +1,7 @@
 """Guards of the classifier: each test dies with bugs that training well and explaining plausibly let through."""
 
+import json
+
 import numpy as np
 import pytest
 import torch
@@ -9,6 +11,7 @@ from test_dynamics import EMERGING
 from hmlib import (
     HardmaxClassifier,
     Plan,
+    ReviewExplorer,
     Vocabulary,
     Weights,
     classifier,
@@ -16,6 +19,7 @@ from hmlib import (
     explain,
     train,
 )
+from hmlib.explanation import Calibration
 from studies import checkpoints
 from studies.provenance import ROOT
 
@@ -292,3 +296,35 @@ def test_some_ids_are_what_they_are():
         assert {i: x for i, x in zip(said, total, strict=True) if x} == pytest.approx(
             by_hand
         )
+
+
+# How sure a verdict should be
+
+
+def test_nobody_is_sure_of_a_few_words():
+    """Of one word, hardly more than chance, however loud; and never less than that."""
+    calibration = Calibration(scale=1.75, few=60)
+    words = Vocabulary([["good", "bad"]])
+    loud = Weights([[0, 0], [1, 0], [-1, 0]], 1, 0, [99, 0], 0, vocabulary=words)
+    why = explain(loud, ["good"])
+    assert why.probability > 1 - 1e-9 and calibration.sure(why) == pytest.approx(
+        1 / (1 + np.exp(-1.75 / 61 * 99))
+    )
+    why = explain(loud, ["bad"] * 20 + ["good"] * 10)
+    assert why.logit == pytest.approx(-33)
+    assert calibration.sure(why) == pytest.approx(1 / (1 + np.exp(-1.75 / 3 * 33)))
+    many = explain(loud, ["good"] * 60 + ["bad"] * 60)
+    assert calibration.sure(many) == 0.5
+
+
+@pytest.mark.parametrize("bad", [{"scale": -1, "few": 1}, {"scale": 1, "few": "x"}])
+def test_bad_calibrations_are_refused(bad, tmp_path):
+    with pytest.raises(ValueError, match=r"(scale|few) is .*: expected"):
+        Calibration(**bad)
+    file = tmp_path / "calibration.json"
+    for text in ("{}", "[]", "{", json.dumps({"fit": bad})):
+        file.write_text(text)
+        with pytest.raises(ValueError, match="is damaged, or no calibration"):
+            Calibration.load(file)
+    with pytest.raises(ValueError, match="calibration is of type float"):
+        ReviewExplorer(calibration=1.0)

@@ -147,6 +147,8 @@ BAD = {
     "too many digits": "play=edges&alpha=1/" + "7" * 41,
     "too many signs": "play=edges&alpha=" + "1" * 61,
     "too long": "play=edges&alpha=" + "1" * 100_000,
+    "longer than any link": "play=edges&tokens="
+    + "_".join([f"{'0' * 31},{'0' * 31}1"] * 1000),
     "A is not definite": "play=edges&A=1,2,1",
     "A is no matrix": "play=edges&A=1,2",
     "a layer too far": "play=edges&layer=10001",
@@ -171,6 +173,35 @@ def test_the_page_refuses_what_python_refuses(browser):
     *_, read = page.evaluate(IN_THE_PAGE, given)
     page.close()
     assert [name for name, state in zip(BAD, read, strict=True) if state] == []
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ("play=edges&alpha=1e400", "at most 2\\*\\*1000"),
+        ("play=edges&layer=10001", "expected 0 to 10000"),
+    ],
+)
+def test_what_is_too_large_is_refused_before_there_is_a_figure(body, expected):
+    with pytest.raises(ValueError, match=expected):
+        links.read(sealed(body))
+
+
+def test_a_link_survives_messengers():
+    """That write %2F for a slash, or a text before the link."""
+    link = sealed("play=comb-of-windows&alpha=2/9")
+    for sent in (link.replace("/", "%2F"), "see " * 20_000 + link, f"  {link}\n"):
+        assert Playground.from_link(sent).alpha == Fraction(2, 9)
+
+
+def test_a_layer_under_way_is_the_one_it_came_from(browser):
+    page = browser.new_page()
+    state = wired(presets()["edges"]) | {"preset": "edges", "chosen": 0, "show": []}
+    states = [state | {"layer": layer} for layer in (2, 2.9)]
+    given = [source("address.js"), wired(presets()), states, []]
+    written, *_ = page.evaluate(IN_THE_PAGE, given)
+    page.close()
+    assert written[0] == written[1] and "&layer=2&" in written[0]
 
 
 def test_only_a_link_is_taken():

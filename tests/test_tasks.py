@@ -5,7 +5,7 @@ from browsing import visit
 from live import page as live_page
 
 from hmlib import Playground
-from hmlib.live import links
+from hmlib.live import links, source
 from hmlib.live.playground import presets
 
 DONE = {  # one way each, in the order of the list
@@ -107,3 +107,77 @@ def test_the_figure_notices_what_is_done(browser, tmp_path, name):
         assert done.inner_text().startswith("\u2611")
     assert wrong == []
     page.context.close()
+
+
+# What a task asks for, and when it counts
+
+FOUR = """
+  const end = { certified: true, leaders: [0, 2], born: [0, 3], follows: [0, 0, 2, -1],
+    tokens: [[1], [1], [2], [1.5]], settledAt: 5 };
+  const course = { end, inverse: [0, 1, 2, 3] };
+"""
+ASKED = {  # of four tokens: 1 leads at once, 3 later, 2 joins 1, and 4 ends between
+    "leads: 1": True,
+    "leads: 2": False,
+    "trails: 2": True,
+    "at_once: 1": True,
+    "at_once: 3": False,
+    "later: 3": True,
+    "later: 1": False,
+    "later: 2": False,
+    "joins: [2, 1]": True,
+    "joins: [2, 3]": False,
+    "no_vertex: 4": True,
+    "apart: [1, 4]": True,
+    "apart: [1, 2]": False,
+    "trails: 5": False,
+    "leads: 1, trails: 1": False,
+    "leads: 1, trails: 2": True,
+}
+
+
+@pytest.fixture
+def tasks(browser):
+    """Runs JavaScript beside tasks.js, as H."""
+    page = browser.new_page()
+    open_ = "const H = await import(URL.createObjectURL(new Blob([source], { type: 'text/javascript' })));"
+
+    def run(code):
+        return page.evaluate(
+            f"async (source) => {{ {open_} {code} }}", source("tasks.js")
+        )
+
+    yield run
+    page.close()
+
+
+def test_a_task_holds_if_all_that_it_asks_is_so_and_certain(tasks):
+    asked = ", ".join(f"{{ {when} }}" for when in ASKED)
+    code = f"{FOUR} return [{asked}].map((when) => H.isDone(when, {{ course }}));"
+    assert tasks(code) == [*ASKED.values()]
+    unsure = code.replace("certified: true", "certified: false")
+    assert not any(tasks(unsure))
+
+
+def test_a_copy_of_a_leader_leads(tasks):
+    code = FOUR.replace("inverse: [0, 1, 2, 3]", "inverse: [0, 0, 2, 3]")
+    assert tasks(f"{code} return H.isDone({{ leads: 2 }}, {{ course }});")
+
+
+def test_what_is_done_counts_once_something_has_changed_and_stays(tasks):
+    """Until another preset is chosen."""
+    assert tasks(f"""{FOUR}
+      const one = {{ tokens: [[1, 0]], alpha: 1, A: null, try: [{{ when: {{ leads: 1 }}, say: "a" }}] }};
+      const presets = {{ one, other: one }};
+      const state = {{ preset: "one", tokens: [[1, 0]], alpha: 1, A: null, course }};
+      const list = H.taskList(state, presets), seen = [];
+      const see = (change) => {{
+        change();
+        list.update();
+        seen.push(list.node.querySelectorAll(".hm-done").length);
+      }};
+      see(() => {{}});
+      see(() => {{ state.alpha = 2; }});
+      see(() => {{ end.leaders = []; }});
+      see(() => {{ state.preset = "other"; state.alpha = 1; }});
+      return seen;""") == [0, 1, 1, 0]
