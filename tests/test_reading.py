@@ -276,6 +276,51 @@ def test_a_page_holds_its_pictures_and_leaves_others(tmp_path, drawn):
     assert 'aria-label="a &quot;b&quot;"' in text and ' id="p2.' in text
 
 
+@pytest.mark.parametrize(
+    ("columns", "stacked"),
+    [
+        ({"column-0": (0, 300)}, []),
+        ({"column-0": (0, 140), "column-1": (150, 290)}, []),  # fits as it is
+        ({"column-0": (0, 190), "column-1": (200, 390)}, [[(0, 190)], [(200, 390)]]),
+        (
+            {"column-0": (0, 90), "column-1": (95, 190), "column-2": (200, 390)},
+            [[(0, 190)], [(200, 390)]],
+        ),
+        (
+            {"column-0": (0, 190), "column-1": (200, 390), "shared": (0, 40)},
+            [[(0, 190)], [(0, 40), (200, 390)]],
+        ),
+    ],
+)
+def test_columns_of_a_figure_are_stacked_as_far_as_they_have_to_be(columns, stacked):
+    assert pictures.windows(columns, 300) == stacked
+
+
+def test_strips_are_windows_on_one_drawing(monkeypatch):
+    """Each shows all of its panels and nothing of others, and none is drawn twice."""
+    file = io.StringIO()
+    save = lambda: plt.savefig(file, format="svg", bbox_inches="tight")  # noqa: E731
+    monkeypatch.setattr(plt, "show", save)
+    with style.canvas(1, 3, sharey=True) as axes:
+        for k, ax in enumerate(axes):
+            ax.set_title(f"panel {k}")
+            ax.plot([k, k + 1])
+    plt.close("all")
+    text = pictures.inline(file.getvalue(), "p3", "three panels")
+    root = ElementTree.fromstring(text)
+    whole, *strips = root.findall("svg")
+    assert len(strips) == 2 and "column-" not in text and text.count("panel 1") == 1
+    assert all(strip.get("aria-hidden") for strip in strips)
+    assert {use.get("href") for use in root.iter("use")} >= {"#p3.all"}
+    where = {node.text: float(node.get("x")) for node in whole.iter("text")}
+    for strip, shown in zip(
+        strips, (("panel 0", "panel 1"), ("panel 2",)), strict=True
+    ):
+        left, _, width, _ = map(float, strip[-1].get("viewBox").split())
+        inside = {t for t, x in where.items() if left < x < left + width}
+        assert {t for t in inside if t.startswith("panel")} == set(shown)
+
+
 # Tables
 
 

@@ -53,7 +53,21 @@ def test_a_page_fits_a_narrow_screen(browser, server, path, scheme):
     wide = "tables => tables.filter(t => t.scrollWidth > t.clientWidth + 1).length"
     assert page.eval_on_selector_all(".bd-article table.table", wide) == 0
     assert page.evaluate("document.documentElement.dataset.theme") == scheme
+    small = page.eval_on_selector_all("svg.picture:not(.strip)", SMALLEST_LETTERS)
+    assert [name for name, size in small if size < 8.95] == []
     page.context.close()
+
+
+# Of each figure its caption, and the pixels of its smallest letters, as it is shown.
+SMALLEST_LETTERS = """pictures => pictures.map(whole => {
+  const strips = [...whole.parentElement.querySelectorAll(":scope > svg.strip")];
+  const shown = strips.length ? strips : [whole];
+  const scales = shown.map(s => s.getBoundingClientRect().width / s.viewBox.baseVal.width);
+  const letters = [...whole.querySelectorAll("text, tspan")].filter(t => t.textContent.trim());
+  const sizes = letters.map(t => parseFloat(getComputedStyle(t).fontSize));
+  const caption = whole.closest("figure")?.querySelector(".caption-number")?.textContent;
+  return [caption ?? "no figure", Math.min(...sizes, 100) * Math.min(...scales)];
+})"""
 
 
 def test_the_front_door_leads_to_the_intro(browser, server):

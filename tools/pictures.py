@@ -28,8 +28,10 @@ NAMES = {
 }
 IMAGE = re.compile(r'<img [^>]*?src="([^"]*_images/[\w.-]+\.svg)"[^>]*?/?>')
 NUMBER = re.compile(r"-?\d+\.?\d*(?:e-?\d+)?")
+FONT = re.compile(r"font(?:-size)?: (?:\w+ )*([\d.]+)px")
 LINK = re.compile(r"(?<=#)[\w.-]+(?=\)|$)")
 POINT = 4 / 3  # CSS pixels
+NARROW, LETTER = 345, 9  # pixels: a column of text on a phone, its smallest letters
 
 
 def with_pictures(page, path):
@@ -49,6 +51,7 @@ def inline(svg, name, alt):
     """An SVG file as an element of a page: names of its own, no more digits than one sees."""
     root = ElementTree.fromstring(svg)
     width = float(root.get("width").removesuffix("pt"))
+    columns = take_columns(root)
     linked = {
         link
         for node in root.iter()
@@ -76,8 +79,67 @@ def inline(svg, name, alt):
         "style": f"max-width: {width * POINT:.0f}px",
     }
     rules = "".join(f".{kind}{{{coloured(s)}}}" for s, kind in classes.items())
+    letters = min(map(float, FONT.findall(svg)), default=10)
+    stacked = windows(columns, NARROW * letters / LETTER)
+    if stacked:
+        whole = made("g", None)
+        whole.set("id", f"{name}.all")
+        whole[:], root[:] = root[:], [whole]
     root.insert(0, made("style", rules))
-    return ElementTree.tostring(root, encoding="unicode").replace(" />", "/>")
+    text = ElementTree.tostring(root, encoding="unicode").replace(" />", "/>")
+    strips = "".join(strip_of(f"{name}.all", spans, root) for spans in stacked)
+    return f'<div class="pictures">{text}{strips}</div>' if strips else text
+
+
+def take_columns(root):
+    """{name: (left, right)} of the columns that `hmlib.figures` has marked in a drawing.
+
+    The marks are taken out of it: nothing is to be seen of them.
+    """
+    columns = {}
+    for parent in [*root.iter()]:
+        for node in [*parent]:
+            if re.fullmatch(r"column-\d+|shared", node.get("id", "")):
+                parent.remove(node)
+                xs = [float(x) for x in NUMBER.findall(node[0].get("d"))[::2]]
+                columns[node.get("id")] = min(xs), max(xs)
+    return columns
+
+
+def windows(columns, widest):
+    """The columns of a drawing one below the other, for a page that is narrow: for each
+    strip the spans [(left, right)] of the drawing that it shows; none if one is enough.
+
+    As many columns share a strip as are not wider together than that. The marks of a
+    y-axis that all share stand beside each.
+    """
+    shared = columns.pop("shared", None)
+    spans = []
+    for left, right in columns.values():
+        if spans and right - spans[-1][0] <= widest:
+            spans[-1] = spans[-1][0], right
+        else:
+            spans.append((left, right))
+    if len(spans) < 2:
+        return []
+    beside = [shared] if shared else []
+    return [spans[:1], *([*beside, span] for span in spans[1:])]
+
+
+def strip_of(name, spans, root):
+    """Windows on the drawing of this name, side by side."""
+    height, x, parts = float(root.get("viewBox").split()[3]), 0, []
+    for left, right in spans:
+        wide = f'width="{rounded(right - left)}" height="{rounded(height)}"'
+        view = f"{rounded(left)} 0 {rounded(right - left)} {rounded(height)}"
+        parts.append(
+            f'<svg x="{rounded(x)}" {wide} viewBox="{view}"><use href="#{name}"/></svg>'
+        )
+        x += right - left
+    return (
+        f'<svg class="picture strip" viewBox="0 0 {rounded(x)} {rounded(height)}" '
+        f'style="max-width: {1.5 * x:.0f}px" aria-hidden="true">{"".join(parts)}</svg>'
+    )
 
 
 def made(tag, text):

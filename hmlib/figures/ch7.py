@@ -40,5 +40,5 @@ def territories(x, y, classes, given: dict[int, Cloud]):
         for k, colour, marker in (0, BLUE, "o"), (1, RED, "s"):
             look = {"color": colour, "mec": INK, "ms": 8}
             draw.marks(ax, given[k], marker, label=f"given, class {k}", **look)
-        ax.legend(frameon=False, fontsize=8, loc="upper left", bbox_to_anchor=(1, 1))
+        ax.legend(frameon=False, loc="upper left", bbox_to_anchor=(1, 1))
         ax.set_aspect("equal")

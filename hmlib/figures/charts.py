@@ -40,13 +40,16 @@ def lines(
         low, high = ax.get_ylim()
         if "y" in logs[k] and high < 1e4 * low:
             ax.yaxis.set_major_locator(plt.LogLocator(subs=(1, 2, 5)))
-            ax.yaxis.set_major_formatter("{x:g}")
             ax.yaxis.minorticks_off()
+        for axis in (getattr(ax, f"{name}axis") for name in logs[k]):
+            if axis is ax.yaxis or ticks is None:  # no small print: .001, no power
+                axis.set_major_formatter("{x:g}")
+                axis.set_minor_formatter(plt.NullFormatter())
         if share:
             ax.grid(axis="y", lw=0.3)
         # A legend stands in the last panel of those with the same labels.
         if any(ax.get_legend_handles_labels()) and labels[k] not in labels[k + 1 :]:
-            ax.legend(facecolor="white", edgecolor="none", fontsize=8)
+            ax.legend(facecolor="white", edgecolor="none")
 
 
 def _draw(ax, series):
@@ -107,7 +110,7 @@ def dots(panels: dict, xlabel="", reference: dict | None = None):
         ax.set(xlabel=xlabel, yticks=-np.arange(len(rows)), yticklabels=rows)
         ax.grid(axis="x", lw=0.3)
         if len(names) > 1:
-            ax.legend(frameon=False, fontsize=8)
+            ax.legend(frameon=False)
 
 
 def quartiles(rows) -> np.ndarray:

@@ -7,6 +7,8 @@ import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+import numpy as np
+
 from hmlib import inputs
 
 with inputs.extra("book"):
@@ -18,8 +20,10 @@ COLOURS = [SKY, ORANGE, GREEN, RED, BLUE, PURPLE, YELLOW, "#999999"]
 LIGHT = [SKY, ORANGE, GREEN, YELLOW, PURPLE, BLUE]  # with text on them
 # The colours and markers of series, in order.
 SERIES = [(BLUE, "o"), (ORANGE, "s"), (GREEN, "D"), (RED, "^"), (INK, "x"), (SKY, "v")]
+WIDE = 5  # inches: as wide as a single panel may be
 STYLE = {
     "font.size": 10,
+    "legend.fontsize": 9,
     "axes.spines.top": False,
     "axes.spines.right": False,
     "axes.edgecolor": INK,
@@ -44,11 +48,33 @@ def canvas(
 
     options  what plt.subplots takes, sharey=True for instance
     """
+    if columns == 1:  # on a phone, too, its text can be read
+        size = WIDE * np.array(size) / max(size[0], WIDE)
     with plt.rc_context(STYLE):
-        _, axes = plt.subplots(rows, columns, figsize=size, **options)
+        figure, axes = plt.subplots(rows, columns, figsize=size, **options)
         yield axes
         plt.tight_layout()
+        _mark_columns(figure, shared=options.get("sharey", False))
         plt.show()
+
+
+def _mark_columns(figure, shared):
+    """Say in the drawing where its columns are, for a page too narrow to show them
+    side by side; and where the marks of a y-axis that they share."""
+    spans = {}
+    for ax in figure.axes:
+        if box := ax.get_tightbbox():
+            column = ax.get_subplotspec().get_topmost_subplotspec().colspan.start
+            x0, x1 = spans.get(column, (np.inf, -np.inf))
+            spans[column] = min(x0, box.x0), max(x1, box.x1)
+    names = {f"column-{k}": span for k, span in sorted(spans.items())}
+    if shared:
+        names["shared"] = spans[0][0], figure.axes[0].bbox.x0
+    for name, span in names.items():
+        left, right = np.array(span) / figure.bbox.width
+        box = plt.Rectangle((left, 0), right - left, 1, transform=figure.transFigure)
+        box.set(gid=name, fill=False, linewidth=0, in_layout=False)
+        figure.add_artist(box)
 
 
 def panels(
