@@ -72,7 +72,8 @@ def _mark_columns(figure, shared):
         names["shared"] = spans[0][0], figure.axes[0].bbox.x0
     for name, span in names.items():
         left, right = np.array(span) / figure.bbox.width
-        box = plt.Rectangle((left, 0), right - left, 1, transform=figure.transFigure)
+        at = {"xy": (left, 0.5), "transform": figure.transFigure}
+        box = plt.Rectangle(width=right - left, height=0, **at)
         box.set(gid=name, fill=False, linewidth=0, in_layout=False)
         figure.add_artist(box)
 
