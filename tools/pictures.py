@@ -31,7 +31,7 @@ NUMBER = re.compile(r"-?\d+\.?\d*(?:e-?\d+)?")
 FONT = re.compile(r"font(?:-size)?: (?:\w+ )*([\d.]+)px")
 LINK = re.compile(r"(?<=#)[\w.-]+(?=\)|$)")
 POINT = 4 / 3  # CSS pixels
-NARROW, LETTER = 345, 9  # pixels: a column of text on a phone, its smallest letters
+NARROW, LETTER = 340, 9  # pixels: a column of text on a phone, its smallest letters
 
 
 def with_pictures(page, path):
@@ -87,7 +87,8 @@ def inline(svg, name, alt):
         whole[:], root[:] = root[:], [whole]
     root.insert(0, made("style", rules))
     text = ElementTree.tostring(root, encoding="unicode").replace(" />", "/>")
-    strips = "".join(strip_of(f"{name}.all", spans, root) for spans in stacked)
+    widest = max((wide(spans) for spans in stacked), default=0)
+    strips = "".join(strip_of(f"{name}.all", spans, root, widest) for spans in stacked)
     return f'<div class="pictures">{text}{strips}</div>' if strips else text
 
 
@@ -126,19 +127,24 @@ def windows(columns, widest):
     return [spans[:1], *([*beside, span] for span in spans[1:])]
 
 
-def strip_of(name, spans, root):
-    """Windows on the drawing of this name, side by side."""
+def wide(spans):
+    return sum(right - left for left, right in spans)
+
+
+def strip_of(name, spans, root, widest):
+    """Windows on the drawing of this name, side by side; all strips on one scale."""
     height, x, parts = float(root.get("viewBox").split()[3]), 0, []
     for left, right in spans:
-        wide = f'width="{rounded(right - left)}" height="{rounded(height)}"'
+        size = f'width="{rounded(right - left)}" height="{rounded(height)}"'
         view = f"{rounded(left)} 0 {rounded(right - left)} {rounded(height)}"
         parts.append(
-            f'<svg x="{rounded(x)}" {wide} viewBox="{view}"><use href="#{name}"/></svg>'
+            f'<svg x="{rounded(x)}" {size} viewBox="{view}"><use href="#{name}"/></svg>'
         )
         x += right - left
     return (
         f'<svg class="picture strip" viewBox="0 0 {rounded(x)} {rounded(height)}" '
-        f'style="max-width: {1.5 * x:.0f}px" aria-hidden="true">{"".join(parts)}</svg>'
+        f'style="width: {rounded(100 * x / widest)}%" aria-hidden="true">'
+        f"{''.join(parts)}</svg>"
     )
 
 

@@ -65,7 +65,7 @@ def review(ax, why: Explanation, layer: int, Z: Cloud | None = None):
     for z, i in zip(Z[leads], np.flatnonzero(leads), strict=True):
         right = z[0] > np.mean(ax.get_xlim())
         side = {"ha": "right" if right else "left"}
-        draw.names(ax, z[None], [why.words[i]], (-5 if right else 5, 5), size=8, **side)
+        draw.names(ax, z[None], [why.words[i]], (-5 if right else 5, 5), size=9, **side)
 
 
 def reviews(panels: dict[str, tuple[Explanation, int]], columns: int, size):
@@ -149,7 +149,7 @@ def along_and_across(words: list[dict]):
             line = {"arrowstyle": "-", "color": INK, "lw": 0.4, "shrinkB": 4}
             align = {"ha": "left" if side > 0 else "right", "va": "center"}
             where = x + side * gap, height
-            ax.annotate(word["word"], (x, y), where, **align, size=8, arrowprops=line)
+            ax.annotate(word["word"], (x, y), where, **align, size=9, arrowprops=line)
         ax.axhline(0, color=INK, lw=0.5)
         ax.axvline(0, color=INK, lw=0.5)
         ax.set(xlabel="along the decoder's vector (trained)", ylabel="across it")
