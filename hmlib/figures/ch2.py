@@ -26,10 +26,10 @@ def configurations(clouds: dict[str, Cloud], alpha: Number, layers: list[int]):
     shape = len(clouds), len(layers)
     with canvas(*shape, size=(7.5, 1.62 * len(clouds)), squeeze=False) as axes:
         for row, (name, Z) in zip(axes, clouds.items(), strict=True):
-            path = dynamics.simulate(Z, alpha, layers[-1])
+            path, colours = dynamics.simulate(Z, alpha, layers[-1]), {}
             for ax, k in zip(row, layers, strict=True):
                 draw.trails(ax, path.tokens[: k + 1], color=INK, lw=0.4)
-                _followed(ax, path.tokens[k], path.attention_sets(k))
+                _followed(ax, path.tokens[k], path.attention_sets(k), colours)
                 ax.set(xlim=(-1.25, 1.25), ylim=(-1.25, 1.25), aspect="equal")
                 ax.set(xticks=[], yticks=[])
                 ax.set_title(f"$k = {k}$" if row is axes[0] else "", fontsize=9)
@@ -39,11 +39,16 @@ def configurations(clouds: dict[str, Cloud], alpha: Number, layers: list[int]):
             row[0].text(-1.45, 0, name, rotation=90, va="center", ha="center", size=9)
 
 
-def _followed(ax, Z, C):
-    """Tokens in the colour of whom they follow: who is followed has one of its own."""
+def _followed(ax, Z, C, colours):
+    """Tokens in the colour of whom they follow: who is followed has one, and keeps it.
+
+    colours  {token: its colour}, so far; whoever is followed anew joins them
+    """
     alone, others = attention.alone(C), C & ~np.eye(len(C), dtype=bool)
     followed = np.flatnonzero(others.any(0) | alone)
-    colour = dict(zip(followed, COLOURS * 4, strict=False))
+    for i in followed:
+        colours.setdefault(i, COLOURS[len(colours) % len(COLOURS)])
+    colour = {i: colours[i] for i in followed}
     for i, z in enumerate(Z):
         if alone[i]:
             draw.marks(ax, z, "*", color=colour[i], ms=11, mec=INK, mew=0.6, zorder=4)
