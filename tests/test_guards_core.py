@@ -1153,3 +1153,40 @@ def test_a_token_at_0_follows_all_on_any_hull():
         first, ties = plane.by_hull(np.zeros((2, 2)), X)
         assert first.tolist() == [0, 0]
         assert [m.tolist() for _, m in ties] == [[*range(len(X))]] * (len(X) > 1)
+
+
+@pytest.mark.parametrize("power", [0, -1060])
+def test_a_walk_may_begin_anywhere(power):
+    """Bugs: it goes one way only; of a tie it sees the edge ahead, or takes that for the edge behind.
+
+    Of numbers that are nearly 0 no direction is sure, so that each walk begins at one corner.
+    """
+    begun = set()
+    for seed in range(60):
+        Z = np.random.default_rng(seed).integers(-4, 5, (8, 2)).astype(float)
+        Z = Z[arithmetic.distinct(Z)[0]]
+        Q = np.concatenate([Z, np.stack([Z[:, 1], -Z[:, 0]], 1), Z[1:] - Z[:-1]])
+        Q, X = Q[Q.any(1)], np.ldexp(Z, power)
+        hull = plane.Hull(X)
+        begun.add(hull.off > 4)
+        scores = Q @ Z.T
+        expected = scores == scores.max(1, keepdims=True)
+        first, ties = plane.by_hull(Q, X)
+        found = np.zeros_like(expected)
+        found[np.arange(len(Q)), first] = True
+        for rows, members in ties:
+            found[rows[:, None], members] = True
+        assert (found == expected).all() and (first == expected.argmax(1)).all()
+    assert begun == {power < 0}
+
+
+def test_a_matrix_that_is_nearly_singular_makes_no_direction_sure():
+    """Bug: the walk goes on only, from beyond half of the circle."""
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        A = np.array([[1, 1], [1, 1 + 2.0 ** -rng.integers(45, 53)]])
+        X = rng.normal(size=(7, 2)).round(2) @ [[1, -1], [0, 0]]
+        X += rng.normal(size=(7, 2)).round(2) * (seed % 2)
+        Q = np.concatenate([rng.normal(size=(5, 2)), rng.normal(size=(5, 1)) * [1, -1]])
+        first = plane.by_hull(Q, X, A)[0]
+        assert first.tolist() == [exact_corner(X, q, A) for q in Q]

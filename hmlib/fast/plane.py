@@ -129,20 +129,23 @@ class Hull:
         return corner, unsure, edges
 
     def _walk(self, Q, k):
-        """On from corner k while the next is farther, in whole numbers.
+        """From corner k to its neighbours while these are farther, in whole numbers.
 
-        Never back: k is the corner after all edges that lie before z for certain.
+        Both ways: where `off` is large, the way may begin beyond half of the circle.
         """
         h, looks = len(self.at), arithmetic.integers(Q)
         if self.A is not None:
             looks = looks @ arithmetic.integers(self.A)
         while True:
-            here, after = arithmetic.integers(self.at[np.stack([k, (k + 1) % h])])
+            around = self.at[np.stack([k - 1, k, (k + 1) % h])]
+            last, here, after = arithmetic.integers(around)
             ahead = (looks * (after - here)).sum(-1)
-            if not (ahead > 0).any():
-                edge = np.where(ahead == 0, k, NONE)
+            behind = (looks * (here - last)).sum(-1)
+            move = np.where(ahead > 0, 1, np.where(behind < 0, -1, 0))
+            if not move.any():
+                edge = np.where(ahead == 0, k, np.where(behind == 0, (k - 1) % h, NONE))
                 return k, np.where(Q.any(-1), edge, ALL)
-            k = (k + (ahead > 0)) % h
+            k = (k + move) % h
 
     def members(self, k):
         """The tokens on edge k, copies and all, in order."""
