@@ -31,7 +31,7 @@ NUMBER = re.compile(r"-?\d+\.?\d*(?:e-?\d+)?")
 FONT = re.compile(r"font(?:-size)?: (?:\w+ )*([\d.]+)px")
 LINK = re.compile(r"(?<=#)[\w.-]+(?=\)|$)")
 POINT = 4 / 3  # CSS pixels
-NARROW, LETTER = 340, 9  # pixels: a column of text on a phone, its smallest letters
+NARROW, LETTER = 325, 9  # pixels: a column of text on a phone, its smallest letters
 
 
 def with_pictures(page, path):
