@@ -290,6 +290,11 @@ def test_a_page_holds_its_pictures_and_leaves_others(tmp_path, drawn):
             {"column-0": (0, 190), "column-1": (200, 390), "shared": (0, 40)},
             [[(0, 190)], [(0, 40), (200, 390)]],
         ),
+        (  # two would fit without the marks beside them
+            {f"column-{k}": (150 * k, 150 * k + 145) for k in range(4)}
+            | {"shared": (0, 40)},
+            [[(0, 295)], [(0, 40), (300, 445)], [(0, 40), (450, 595)]],
+        ),
     ],
 )
 def test_columns_of_a_figure_are_stacked_as_far_as_they_have_to_be(columns, stacked):

@@ -115,9 +115,11 @@ def windows(columns, widest):
     y-axis that all share stand beside each.
     """
     shared = columns.pop("shared", None)
+    aside = shared[1] - shared[0] if shared else 0
     spans = []
     for left, right in columns.values():
-        if spans and right - spans[-1][0] <= widest:
+        room = widest - aside if len(spans) > 1 else widest
+        if spans and right - spans[-1][0] <= room:
             spans[-1] = spans[-1][0], right
         else:
             spans.append((left, right))

@@ -23,7 +23,7 @@ SERIES = [(BLUE, "o"), (ORANGE, "s"), (GREEN, "D"), (RED, "^"), (INK, "x"), (SKY
 WIDE = 5  # inches: as wide as a single panel may be
 STYLE = {
     "font.size": 10,
-    "legend.fontsize": 9,
+    "legend.fontsize": 9.5,
     "axes.spines.top": False,
     "axes.spines.right": False,
     "axes.edgecolor": INK,
