@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 import dask
 import torch
-from dask.distributed import Client, LocalCluster, as_completed
+from dask.distributed import Client, as_completed
 
 from studies.checkpoints import read_sealed, write_sealed
 from studies.fingerprint import Project
@@ -221,7 +221,8 @@ def _client(scheduler, workers):
     if scheduler:
         return Client(scheduler)
     here = {"n_workers": workers or 1, "processes": bool(workers)}
-    return Client(LocalCluster(threads_per_worker=1, dashboard_address=":0", **here))
+    # A cluster that the client starts ends with it.
+    return Client(threads_per_worker=1, dashboard_address=":0", **here)
 
 
 def execute(run, folder, given, needs):

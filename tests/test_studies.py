@@ -5,6 +5,7 @@ import os
 import re
 import subprocess
 import sys
+import threading
 import time
 from inspect import signature
 from pathlib import Path
@@ -109,6 +110,16 @@ def test_a_damaged_result_is_made_anew(tmp_path):
             "value": 3
         }
         assert ran(tmp_path)["sum"] == k + 2
+
+
+def test_a_run_leaves_no_thread_behind(tmp_path):
+    """A cluster that outlived its run went on measuring itself, for ever: fifty of them
+    took most of a core."""
+    before = threading.active_count()
+    graph.run(SUM, tmp_path, workers=0, progress=False)
+    graph.run(SUM, tmp_path / "more", workers=0, progress=False)
+    names = [thread.name for thread in threading.enumerate()]
+    assert names.count("IO loop") <= 1 and threading.active_count() <= before + 2
 
 
 def test_only_what_is_wanted():
