@@ -35,6 +35,10 @@ def visit(browser, address, **context):
             or wrong.append(f"leaves the site: {r.url}")
         ),
     )
+    under_way = set()
+    page.on("request", lambda r: under_way.add(r))
+    for ended in ("requestfinished", "requestfailed"):
+        page.on(ended, lambda r: under_way.discard(r))
     page.on("requestfailed", lambda r: wrong.append(f"failed: {r.url}"))
     page.on(
         "response", lambda r: r.status < 400 or wrong.append(f"{r.status}: {r.url}")
@@ -44,5 +48,9 @@ def visit(browser, address, **context):
         lambda m: m.type in ("error", "warning") and wrong.append(f"console: {m.text}"),
     )
     page.on("pageerror", lambda e: wrong.append(f"error: {e.stack}"))
-    page.goto(address, wait_until="networkidle")
+    page.goto(address)
+    quiet = 0
+    while quiet < 3:  # "networkidle" would wait for half a second, hundreds of times
+        page.wait_for_timeout(50)
+        quiet = 0 if under_way else quiet + 1
     return page, wrong

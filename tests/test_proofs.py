@@ -158,6 +158,10 @@ def verdicts():
             "no extracted checker: run `make proofs` (Debian's coq and libcoq-mathcomp-analysis)"
         )
 
+    built = (PROOFS / "checker").stat().st_mtime
+    newer = [p.name for p in PROOFS.glob("[A-Z]*.v") if p.stat().st_mtime > built]
+    assert not newer, f"{newer} changed after the checker was built: run `make proofs`"
+
     def ask(claims):
         text = "\n".join(written(*claim) for claim in claims)
         done = subprocess.run(

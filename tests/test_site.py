@@ -270,6 +270,19 @@ def test_an_address_that_leads_nowhere_leads_back(browser, server):
     page.context.close()
 
 
+# Of ten thousand coloured words of code, three of each colour are enough to look at, and
+# of the drawn formulas twenty (what is read out stays): axe asks the page about each anew.
+FEW_OF_A_KIND = """() => {
+  const seen = {};
+  for (const word of document.querySelectorAll(".highlight pre span[class]:not(:has(*))")) {
+    seen[word.className] = (seen[word.className] ?? 0) + 1;
+    if (seen[word.className] > 3) word.replaceWith(word.textContent);
+  }
+  const formulas = [...document.querySelectorAll("mjx-math")].slice(20);
+  for (const formula of formulas) formula.replaceChildren();
+}"""
+
+
 @pytest.mark.parametrize("path", PAGES)
 @pytest.mark.parametrize(("scheme", "width"), [("light", 1200), ("dark", 400)])
 def test_axe_finds_nothing(browser, server, axe, path, scheme, width):
@@ -277,8 +290,9 @@ def test_axe_finds_nothing(browser, server, axe, path, scheme, width):
     page, _ = visit(
         browser, f"{server}/{path}", viewport=size, color_scheme=scheme, bypass_csp=True
     )
+    page.evaluate(FEW_OF_A_KIND)
     page.evaluate(axe)
-    found = page.evaluate("axe.run()")["violations"]
+    found = page.evaluate("axe.run({resultTypes: ['violations']})")["violations"]
     serious = [
         (v["id"], v["nodes"][0]["html"])
         for v in found
