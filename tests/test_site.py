@@ -324,6 +324,17 @@ def test_no_code_and_no_table_of_a_chapter_is_cut(browser, path):
 
 
 @pytest.mark.parametrize("path", [p for p in PAGES if p.startswith("notebooks/")])
+def test_a_chapter_is_read_at_one_sitting(browser, path):
+    """25 screens, and a little for other fonts; those on the experiment, 20."""
+    screen = {"width": 1280, "height": 820}
+    page, _ = visit(browser, f"file://{SITE}/{path}", viewport=screen)
+    height = page.locator(".bd-article").bounding_box()["height"]
+    experiment = path.split("/")[1][:2] in ("04", "05", "06")
+    assert height <= 820 * (20.4 if experiment else 25.4)
+    page.context.close()
+
+
+@pytest.mark.parametrize("path", [p for p in PAGES if p.startswith("notebooks/")])
 def test_every_box_carries_its_standing(browser, path):
     page, _ = visit(browser, f"file://{SITE}/{path}")
     boxes = page.locator(".bd-article div.proof:not(.a-proof)")

@@ -35,6 +35,7 @@ CHAPTERS = (
     "leaders",
     "exact_classification",
     "beyond_the_assumptions",
+    "limits_that_are_no_vertices",
 )
 RESULTS = ("variations.json", "real_text.json")
 # What the kernel's wheel has not and hmlib's live figures import.
