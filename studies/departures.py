@@ -131,6 +131,24 @@ def several_heads(heads, disagreement, d, seed, clouds=60, n=24, layers=60):
     }, {}
 
 
+def goes_on(share, M, layers=60, late=30):
+    """bool (draws,): a follower that is the average of leaders, with shares (draws, v),
+    still changes whom it follows at late layers, and by more than rounding can.
+
+    M  <A_h v, w>, (draws, heads, v, w)
+    """
+    chosen, margin = [], np.full(len(M), np.inf)
+    for k in range(layers):
+        scores = np.einsum("nv,nhvw->nhw", share, M)
+        share = share / 2 + np.eye(M.shape[-1])[scores.argmax(-1)].mean(1) / 2
+        if k >= late:
+            best = np.sort(scores, -1)
+            margin = np.minimum(margin, (best[..., -1] - best[..., -2]).min(-1))
+            chosen.append(scores.argmax(-1))
+    changes = (np.array(chosen) != chosen[0]).any((0, 2))
+    return changes & (margin > 1e-6)
+
+
 def restless(heads, lead, d, seed, draws=200_000):
     """How often does one follower of given leaders go on for ever? Random definite
     heads for which all leaders lead."""
@@ -144,17 +162,8 @@ def restless(heads, lead, d, seed, draws=200_000):
         others = np.where(np.eye(lead, dtype=bool), -np.inf, M).max(-1)
         all_lead = (own > others).all((1, 2))
         M, share = M[all_lead], rng.dirichlet(np.ones(lead), int(all_lead.sum()))
-        chosen, margin = [], np.full(len(M), np.inf)
-        for k in range(60):
-            scores = np.einsum("nv,nhvw->nhw", share, M)
-            share = share / 2 + np.eye(lead)[scores.argmax(-1)].mean(1) / 2
-            if k >= 30:
-                best = np.sort(scores, -1)
-                margin = np.minimum(margin, (best[..., -1] - best[..., -2]).min(-1))
-                chosen.append(scores.argmax(-1))
         kept += len(M)
-        changes = (np.array(chosen) != chosen[0]).any((0, 2))
-        found += int((changes & (margin > 1e-6)).sum())
+        found += int(goes_on(share, M).sum())
     return {
         "heads": heads,
         "leaders": lead,
