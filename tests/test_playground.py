@@ -56,9 +56,9 @@ def test_bad_input_is_refused(given, message):
 
 
 def test_presets_are_the_clouds_of_the_chapters():
-    """What chapters 2 and 3 define is executed here, and compared."""
-    cells = {}
-    for chapter in ("02_convergence", "03_leaders"):
+    """What chapters 2, 3 and 11 define is executed here, and compared."""
+    cells, ties = {}, "11_limits_that_are_no_vertices"
+    for chapter in ("02_convergence", "03_leaders", ties):
         notebook = json.loads((ROOT / f"notebooks/{chapter}.ipynb").read_text())
         cells[chapter] = [
             "".join(c["source"]) for c in notebook["cells"] if c["cell_type"] == "code"
@@ -92,7 +92,7 @@ def test_presets_are_the_clouds_of_the_chapters():
         defined(three, "chain = np.array")["chain"].astype(float),
         known["comb of windows"],
     )
-    moving = defined(three, "[-1, 2], [1, 2], [0, 1]]")["cloud"].astype(float)
+    moving = defined(ties, "[-1, 2], [1, 2], [0, 1]]")["cloud"].astype(float)
     assert np.array_equal(moving, known["a tie of moving tokens"])
 
 
