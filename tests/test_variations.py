@@ -652,6 +652,13 @@ def test_low_rank_is_the_theorem_in_fewer_dimensions():
     assert path[9, 0].tolist() == [1, F(1, 2) - F(1, 2**10)]
 
 
+def test_a_causal_token_does_not_see_padding_before_it():
+    """Bug: what is before it counts, padding too."""
+    Z, real = [[10, 0], [1, 0], [0, 1]], [False, True, True]
+    after = vary(Z, Layer(1, causal=True), mask=real)[1]
+    assert after.tolist() == [[10, 0], [1, 0], [0, 1]]
+
+
 def test_a_causal_mask_keeps_energy_and_frozen_leaders():
     for seed in range(20):
         Z, _ = random_model(seed)
