@@ -652,6 +652,15 @@ def test_low_rank_is_the_theorem_in_fewer_dimensions():
     assert path[9, 0].tolist() == [1, F(1, 2) - F(1, 2**10)]
 
 
+def test_who_would_follow_others_from_its_goal_is_not_sure():
+    """Bug: nobody asks there. Two heads take this token half the way between two leaders, and on the way it turns to others."""
+    Z = [[1, 5], [0, -6], [1, 2], [-5, 0], [-2, 2], [3, -6]]
+    layer = Layer(1, [[[9, 2], [2, 14]], [[11, 8], [8, 11]]])
+    goals, sure = settle(Z, layer)
+    end = vary(Z, [layer] * 40)[-1]
+    assert not sure[4] and abs(end[4] - goals[4]).max() > 1
+
+
 def test_a_causal_token_does_not_see_padding_before_it():
     """Bug: what is before it counts, padding too."""
     Z, real = [[10, 0], [1, 0], [0, 1]], [False, True, True]
