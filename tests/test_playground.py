@@ -267,6 +267,23 @@ def test_keys_do_what_the_mouse_does(opened):
     assert state(page)["Z"][1].tolist() == [0.125, 1]
 
 
+def test_a_field_renewed_under_the_cursor_takes_what_is_typed_whole(opened):
+    """Another token is chosen, and x is selected before the next frame shows its x."""
+    page = more(opened("square"))
+    page.evaluate("""() => new Promise((done) => {
+        const field = (label) => document.querySelector(`[aria-label="${label}"]`);
+        const choice = field("number of the chosen token");
+        choice.value = 2;
+        choice.dispatchEvent(new Event("input"));
+        field("x of the chosen token").select();
+        field("x of the chosen token").focus();
+        requestAnimationFrame(() => requestAnimationFrame(done));
+    })""")
+    assert page.get_by_label("x of the chosen token").input_value() == "-1"
+    page.keyboard.insert_text("0.125")
+    assert state(page)["Z"][1].tolist() == [0.125, 1]
+
+
 @pytest.mark.parametrize("typed", ["1.5", "0", "9", "-1", ""])
 def test_a_token_that_is_none_is_not_chosen(opened, typed):
     """1.5 would stop the drawing until a whole number is typed."""

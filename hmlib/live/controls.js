@@ -40,6 +40,7 @@ function exactField(label, take) {
   const show = (always) => { // "0." is 0, and stays as it is
     if (!always && alike(numberOf(input.value), shown)) return;
     input.value = textOf(shown);
+    if (document.activeElement === input) input.select(); // what is typed next replaces it
     revise(input, { "aria-invalid": false });
   };
   const update = (x) => {
