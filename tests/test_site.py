@@ -15,11 +15,37 @@ from hmlib.live import links
 if not PAGES:
     pytest.skip("the site is not built: run `make book` first", allow_module_level=True)
 ADDRESS = tool("build_book").address()
+CHAPTERS = [path for path in PAGES if path.startswith("notebooks/")]
 
 
-@pytest.mark.parametrize("path", PAGES)
-def test_a_page_is_complete_offline(browser, path):
-    page, wrong = visit(browser, f"file://{SITE}/{path}")
+@pytest.fixture(scope="module", params=PAGES)
+def wide(browser, request):
+    """A page from a file, at 1280 pixels, for all tests that look at it there."""
+    page, wrong = visit(
+        browser,
+        f"file://{SITE}/{request.param}",
+        viewport={"width": 1280, "height": 820},
+        color_scheme="light",
+    )
+    yield request.param, page, wrong
+    page.context.close()
+
+
+@pytest.fixture(scope="module", params=PAGES)
+def narrow(browser, server, request):
+    """A page from a server, as a telephone shows it."""
+    page, wrong = visit(
+        browser,
+        f"{server}/{request.param}",
+        viewport={"width": 400, "height": 800},
+        color_scheme="light",
+    )
+    yield page, wrong
+    page.context.close()
+
+
+def test_a_page_is_complete_offline(wide):
+    _, page, wrong = wide
     assert wrong == []
     if page.locator(".math").count():
         page.wait_for_selector("mjx-container", state="attached")
@@ -36,18 +62,12 @@ def test_a_page_is_complete_offline(browser, path):
         assert len(picture.get_attribute("aria-label")) > 40
         assert picture.bounding_box()["width"] > 100
     assert page.locator(".bd-article img[src$='.svg']").count() == 0
-    page.context.close()
 
 
-@pytest.mark.parametrize("path", PAGES)
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_a_page_fits_a_narrow_screen(browser, server, path, scheme):
-    page, wrong = visit(
-        browser,
-        f"{server}/{path}",
-        viewport={"width": 400, "height": 800},
-        color_scheme=scheme,
-    )
+def test_a_page_fits_a_narrow_screen(narrow, scheme):
+    page, wrong = narrow
+    page.emulate_media(color_scheme=scheme)
     assert wrong == []
     assert page.evaluate("document.documentElement.scrollWidth") <= 400
     wide = "tables => tables.filter(t => t.scrollWidth > t.clientWidth + 1).length"
@@ -55,7 +75,6 @@ def test_a_page_fits_a_narrow_screen(browser, server, path, scheme):
     assert page.evaluate("document.documentElement.dataset.theme") == scheme
     small = page.eval_on_selector_all("svg.picture:not(.strip)", SMALLEST_LETTERS)
     assert [name for name, size in small if size < 8.95] == []
-    page.context.close()
 
 
 # Of each figure its caption, and the pixels of its smallest letters, as it is shown.
@@ -189,7 +208,7 @@ def test_the_front_page_is_alive_within_a_screen(browser, server):
     page.context.close()
 
 
-# The policy, and access for everyone
+# The policy, cards, and addresses
 
 
 def test_scripts_that_are_not_the_books_do_not_run(browser, server):
@@ -209,23 +228,6 @@ def test_scripts_that_are_not_the_books_do_not_run(browser, server):
         not in policies.get_attribute("content").split("style-src")[0]
     )
     page.context.close()
-
-
-@pytest.fixture(scope="module")
-def axe():
-    """axe-core, fetched once with npm; it is not part of the project."""
-    package = SITE.parent / "axe-core-4.14.0.tgz"
-    if not package.exists():
-        npm = shutil.which("npm")
-        fetched = npm and subprocess.run(
-            [npm, "pack", "axe-core@4.14.0"], cwd=package.parent, capture_output=True
-        )
-        if not fetched or fetched.returncode:
-            pytest.skip(
-                "axe-core cannot be had: install npm, and have its registry within reach"
-            )
-    with tarfile.open(package) as files:
-        return files.extractfile("package/axe.min.js").read().decode()
 
 
 def test_every_page_has_a_card_to_be_shared():
@@ -270,39 +272,6 @@ def test_an_address_that_leads_nowhere_leads_back(browser, server):
     page.context.close()
 
 
-# Of ten thousand coloured words of code, three of each colour are enough to look at, and
-# of the drawn formulas twenty (what is read out stays): axe asks the page about each anew.
-FEW_OF_A_KIND = """() => {
-  const seen = {};
-  for (const word of document.querySelectorAll(".highlight pre span[class]:not(:has(*))")) {
-    seen[word.className] = (seen[word.className] ?? 0) + 1;
-    if (seen[word.className] > 3) word.replaceWith(word.textContent);
-  }
-  const formulas = [...document.querySelectorAll("mjx-math")].slice(20);
-  for (const formula of formulas) formula.replaceChildren();
-}"""
-
-
-@pytest.mark.parametrize("path", PAGES)
-@pytest.mark.parametrize(("scheme", "width"), [("light", 1200), ("dark", 400)])
-def test_axe_finds_nothing(browser, server, axe, path, scheme, width):
-    size = {"width": width, "height": 900}
-    page, _ = visit(
-        browser, f"{server}/{path}", viewport=size, color_scheme=scheme, bypass_csp=True
-    )
-    page.evaluate(FEW_OF_A_KIND)
-    page.evaluate(axe)
-    found = page.evaluate("axe.run({resultTypes: ['violations']})")["violations"]
-    serious = [
-        (v["id"], v["nodes"][0]["html"])
-        for v in found
-        if v["impact"] in ("serious", "critical")
-    ]
-    assert serious == []
-    assert "region" not in [v["id"] for v in found]
-    page.context.close()
-
-
 # Boxes, and what links show
 
 
@@ -312,42 +281,44 @@ parts => parts.filter(e => e.offsetParent && e.scrollWidth > e.clientWidth + 1)
 """
 
 
-@pytest.mark.parametrize("path", [p for p in PAGES if p.startswith("notebooks/")])
-def test_no_code_and_no_table_of_a_chapter_is_cut(browser, path):
+chapters = pytest.mark.parametrize("wide", CHAPTERS, indirect=True, scope="module")
+
+
+@chapters
+def test_no_code_and_no_table_of_a_chapter_is_cut(wide):
     """At 1280 pixels, folded cells opened."""
-    page, _ = visit(
-        browser, f"file://{SITE}/{path}", viewport={"width": 1280, "height": 900}
-    )
-    page.evaluate("document.querySelectorAll('details').forEach(d => d.open = true)")
+    _, page, _ = wide
+    folded = page.locator("details:not([open])").element_handles()
+    for cell in folded:
+        cell.evaluate("cell => cell.open = true")
     assert page.locator("article :is(pre, table)").evaluate_all(CUT) == []
-    page.context.close()
+    for cell in folded:
+        cell.evaluate("cell => cell.open = false")
 
 
-@pytest.mark.parametrize("path", [p for p in PAGES if p.startswith("notebooks/")])
-def test_a_chapter_is_read_at_one_sitting(browser, path):
+@chapters
+def test_a_chapter_is_read_at_one_sitting(wide):
     """25 screens, and a little for other fonts; those on the experiment, 20."""
-    screen = {"width": 1280, "height": 820}
-    page, _ = visit(browser, f"file://{SITE}/{path}", viewport=screen)
+    path, page, _ = wide
     height = page.locator(".bd-article").bounding_box()["height"]
     experiment = path.split("/")[1][:2] in ("04", "05", "06")
     assert height <= 820 * (20.4 if experiment else 25.4)
-    page.context.close()
 
 
-@pytest.mark.parametrize("path", [p for p in PAGES if p.startswith("notebooks/")])
-def test_every_box_carries_its_standing(browser, path):
-    page, _ = visit(browser, f"file://{SITE}/{path}")
+@chapters
+def test_every_box_carries_its_standing(wide):
+    path, page, _ = wide
     boxes = page.locator(".bd-article div.proof:not(.a-proof)")
     badges = boxes.locator("> .admonition-title > .standing")
     assert boxes.count() == badges.count()
     measured = "05_evaluation" in path or "10_real_text" in path  # which only measure
     assert boxes.count() > 0 or measured
     assert boxes.locator("> .box-links a").count() >= 2 * boxes.count()
-    for number, box in enumerate(boxes.all(), 1):
-        said = box.locator(".caption-number").inner_text()
+    numbers = boxes.locator(".caption-number").all_inner_texts()
+    for number, said in enumerate(numbers, 1):
         assert said.strip().endswith(f".{number}"), "one counter for all boxes"
+    assert len(numbers) == boxes.count()
     assert page.locator("[id=proof]").count() == 0
-    page.context.close()
 
 
 def test_a_link_shows_where_it_leads(browser, server):
@@ -377,3 +348,59 @@ def test_a_link_shows_where_it_leads(browser, server):
     )
     assert wrong == []
     page.context.close()
+
+
+# Access for everyone: last, because a page is thinned for it
+
+
+@pytest.fixture(scope="module")
+def axe():
+    """axe-core, fetched once with npm; it is not part of the project."""
+    package = SITE.parent / "axe-core-4.14.0.tgz"
+    if not package.exists():
+        npm = shutil.which("npm")
+        fetched = npm and subprocess.run(
+            [npm, "pack", "axe-core@4.14.0"], cwd=package.parent, capture_output=True
+        )
+        if not fetched or fetched.returncode:
+            pytest.skip(
+                "axe-core cannot be had: install npm, and have its registry within reach"
+            )
+    with tarfile.open(package) as files:
+        return files.extractfile("package/axe.min.js").read().decode()
+
+
+# Of ten thousand coloured words of code, three of each colour are enough to look at, and
+# of the formulas twenty: axe asks the page about each anew.
+FEW_OF_A_KIND = """() => {
+  const seen = {};
+  for (const word of document.querySelectorAll(".highlight pre span[class]:not(:has(*))")) {
+    seen[word.className] = (seen[word.className] ?? 0) + 1;
+    if (seen[word.className] > 3) word.replaceWith(word.textContent);
+  }
+  const formulas = [...document.querySelectorAll("mjx-container")].slice(20);
+  for (const formula of formulas) formula.replaceChildren("x");
+}"""
+
+
+def violations(page, axe):
+    page.evaluate(FEW_OF_A_KIND)
+    page.evaluate(axe)
+    found = page.evaluate("axe.run({resultTypes: ['violations']})")["violations"]
+    serious = [
+        (v["id"], v["nodes"][0]["html"])
+        for v in found
+        if v["impact"] in ("serious", "critical")
+    ]
+    return serious + [v["id"] for v in found if v["id"] == "region"]
+
+
+def test_axe_finds_nothing_in_the_light(wide, axe):
+    _, page, _ = wide
+    assert violations(page, axe) == []
+
+
+def test_axe_finds_nothing_in_the_dark(narrow, axe):
+    page, _ = narrow
+    page.emulate_media(color_scheme="dark")
+    assert violations(page, axe) == []
