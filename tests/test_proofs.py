@@ -139,6 +139,27 @@ def test_axioms_are_seen():
 # What needs Coq
 
 
+def test_what_was_checked_is_checked_again_when_anything_changes(tmp_path, monkeypatch):
+    """Bug to be: proofs that have changed, and an answer from before."""
+    for name in ("Model.v", "Model.vo", "statements.txt"):
+        (tmp_path / name).write_text(name)
+    monkeypatch.setattr(formal, "PROOFS", tmp_path)
+    monkeypatch.setattr(formal, "STATEMENTS", tmp_path / "statements.txt")
+    monkeypatch.setattr(formal, "CHECKED", tmp_path / "checked")
+    states = {formal.state()}
+    formal.CHECKED.write_text(formal.state())
+    formal.main("")  # asks nobody
+    for name in ("Model.v", "Model.vo", "statements.txt"):
+        (tmp_path / name).write_text("other")
+        states.add(formal.state())
+    (tmp_path / "New.vo").write_text("")
+    assert len(states) == 4
+    monkeypatch.setattr(formal, "theorems", lambda: {})
+    monkeypatch.setattr(formal, "ask", lambda names: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        formal.main("")
+
+
 def test_no_theorem_rests_on_more_than_it_may():
     if not shutil.which("coqc") or not (PROOFS / "Convergence.vo").exists():
         pytest.skip(
@@ -197,13 +218,13 @@ def written(end, Z, alpha, A=None):
 
 
 def test_both_checkers_say_yes_to_what_is_certified(verdicts):
-    """The clouds of tests/test_limits.py: awkward ones on fractions and on floats, and generic ones."""
+    """Of the clouds of tests/test_limits.py: awkward ones on fractions and on floats, and generic ones."""
     claims = []
-    for seed in range(1600):
+    for seed in range(0, 1600, 4 if test_limits.MANY == 1 else 1):
         Z, alpha, A = awkward(seed)
         Z, alpha = (Z, alpha) if seed < 1000 else (Z.astype(float), float(alpha))
         claims.append((limit(Z, alpha, A), Z, alpha, A))
-    for seed in range(0, 2000, 10):
+    for seed in range(0, 2000, 20):
         Z, alpha, A = generic(seed)
         claims.append(
             (limit(Z[:12], round(alpha, 1) + 0.1, A), Z[:12], round(alpha, 1) + 0.1, A)
@@ -294,10 +315,10 @@ def tampered(end, seed):
 
 def test_both_checkers_agree_on_false_claims(verdicts):
     claims = []
-    for seed in range(0, 1000, 11):
+    for seed in range(0, 1000, 31):
         Z, alpha, A = awkward(seed)
         claims += [(false, Z, alpha, A) for false in tampered(limit(Z, alpha, A), seed)]
-    for seed in range(1000, 1600, 20):
+    for seed in range(1000, 1600, 40):
         Z, alpha, A = awkward(seed)
         Z, alpha = Z.astype(float), float(alpha)
         claims += [(false, Z, alpha, A) for false in tampered(limit(Z, alpha, A), seed)]

@@ -5,6 +5,7 @@ python tools/formal.py --write    write proofs/statements.txt anew, as Coq print
 python tools/formal.py --page     write book/formal.md, which shows them; needs no Coq, `make refresh` does it
 """
 
+import hashlib
 import re
 import subprocess
 import sys
@@ -14,6 +15,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 PROOFS, PAGE = ROOT / "proofs", ROOT / "book" / "formal.md"
 STATEMENTS = PROOFS / "statements.txt"
+CHECKED = ROOT / "_build" / "formal.sha256"  # what was checked last, and held
 CLASSICAL = {
     "boolp.functional_extensionality_dep",  # functions with the same values are equal
     "boolp.propositional_extensionality",  # equivalent propositions are equal
@@ -154,8 +156,8 @@ def prose(comment):
     )
 
 
-def ask(command, names):
-    """What Coq answers to `command NAME`, for each name."""
+def ask(names):
+    """What Coq answers to `Check NAME` and to `Print Assumptions NAME`: two dicts."""
     modules = " ".join(Path(file).stem for file in files() if file != "Extract.v")
     lines = [
         "From Coq Require Import QArith.",
@@ -164,7 +166,9 @@ def ask(command, names):
     lines += [f"From Hardmax Require Import {modules}.", "Local Open Scope ring_scope."]
     lines += ["Set Printing Width 100.", "Unset Printing Implicit Defensive."]
     lines += [
-        f'Goal True. idtac "=== {name}". Abort. {command} {name}.' for name in names
+        f'Goal True. idtac "=== {name}". Abort. {command} {name}.'
+        for command in ("Check", "Print Assumptions")
+        for name in names
     ]
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / "ask.v").write_text("\n".join(lines))
@@ -175,7 +179,14 @@ def ask(command, names):
     answers = re.split(
         r"^=== (\w+)\n", re.sub(r" +$", "", done.stdout, flags=re.M), flags=re.M
     )[1:]
-    return dict(zip(answers[::2], map(str.strip, answers[1::2]), strict=True))
+    said = list(zip(answers[::2], map(str.strip, answers[1::2]), strict=True))
+    return dict(said[: len(names)]), dict(said[len(names) :])
+
+
+def state():
+    """A digest of all that an answer depends on."""
+    read = [Path(__file__), STATEMENTS, *sorted(PROOFS.glob("*.v*"))]
+    return hashlib.sha256(b"".join(path.read_bytes() for path in read)).hexdigest()
 
 
 def unexpected(answer, allowed=frozenset()):
@@ -191,8 +202,12 @@ def main(task):
     if task == "--page":
         PAGE.write_text(page())
         return
+    if not task and CHECKED.exists() and CHECKED.read_text() == state():
+        print("The formal statements: checked before, and nothing has changed.")
+        return
     known = theorems()
-    text = "\n\n".join(ask("Check", known).values()) + "\n"
+    stated, assumed = ask(known)
+    text = "\n\n".join(stated.values()) + "\n"
     if task == "--write":
         STATEMENTS.write_text(text)
         return
@@ -202,7 +217,7 @@ def main(task):
             (PROOFS / file).read_text(),
         ):
             sys.exit(f"{file} has `{bad[0]}`: finish the proof.")
-    for name, answer in ask("Print Assumptions", known).items():
+    for name, answer in assumed.items():
         if more := unexpected(answer, ALLOWED.get(Path(known[name][0]).stem, set())):
             sys.exit(
                 f"{name} rests on {', '.join(sorted(more))}: expected a proof without that."
@@ -211,6 +226,8 @@ def main(task):
         sys.exit(
             "proofs/statements.txt is out of date: run `python tools/formal.py --write`, then `make refresh`."
         )
+    CHECKED.parent.mkdir(exist_ok=True)
+    CHECKED.write_text(state())
     print(
         f"{len(known)} theorems; no axioms but the classical ones of the library of analysis, in Convergence.v alone."
     )
