@@ -73,6 +73,7 @@ def _on_square(n):
 def vertices(Z: Cloud) -> Indices | None:
     """The vertices of the hull of tokens; None where it has too many faces to list.
 
+    For tokens in general position: no d + 1 of them in one plane.
     >>> vertices([[0, 0], [2, 0], [0.5, 0.5], [0, 2]]).tolist()
     [0, 1, 3]
     """

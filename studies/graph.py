@@ -232,5 +232,8 @@ def execute(run, folder, given, needs):
     own = {"folder": folder} if "folder" in signature(run).parameters else {}
     needs = {argument: found[:2] for argument, found in needs.items()}
     begun = time.process_time()
-    facts, arrays = run(**own, **given, **needs)
+    try:
+        facts, arrays = run(**own, **given, **needs)
+    finally:
+        torch.set_flush_denormal(False)  # whoever comes after may need subnormals
     return facts, arrays, round(time.process_time() - begun, 1)

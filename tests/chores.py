@@ -23,6 +23,11 @@ def total(folder, one, other):
     }
 
 
+def subnormal(folder):
+    """Are there numbers below the smallest normal one?"""
+    return {"there": bool(torch.tensor(5e-324, dtype=torch.float64) * 1)}, {}
+
+
 def trained(folder, seed, deadly=None, after=2):
     """A short training; where `deadly` names a file that is not there yet, the worker is killed after some epochs."""
     torch.manual_seed(seed)

@@ -115,7 +115,8 @@ def test_the_expected_number_of_leaders(law):
 @pytest.mark.parametrize("law", ISOTROPIC)
 def test_expected_on_a_line(law):
     """2 - 2^(1-n): the largest, if it is positive, and the smallest, if it is negative."""
-    for n in (1, 2, 3, 10, 50):
+    assert counting.expected(law, 1, 1) == pytest.approx(1, abs=1e-8)  # the steps
+    for n in (2, 3, 10, 50):
         assert counting.expected(law, n, 1) == pytest.approx(
             2 - 2.0 ** (1 - n), abs=1e-4
         )

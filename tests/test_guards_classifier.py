@@ -46,6 +46,44 @@ def test_the_numbers_of_an_epoch_are_means_over_all_rows():
     assert accuracy not in (0, 0.5, 1)
 
 
+def test_a_verdict_of_zero_is_negative():
+    """Bug: it counts as positive for one half of the question."""
+    model = a_model(0)
+    with torch.no_grad():
+        model.decoder.weight.zero_()
+        model.decoder.bias.zero_()
+    ids, labels = a_problem()
+    assert evaluate(model, ids, labels)[1] == pytest.approx(
+        float((~labels).float().mean())
+    )
+
+
+def test_the_plan_of_the_chapters():
+    """The stored results are those of these numbers, where a study names none."""
+    plan = Plan()
+    assert (plan.rate, plan.dropout) == (0.01, 0.0)
+
+
+@pytest.mark.parametrize(
+    "ids",
+    [
+        torch.ones(2, 3).to_sparse(),
+        torch.ones(2, 3, dtype=torch.complex64),
+        torch.ones(2, 3, device="meta"),
+    ],
+)
+def test_tensors_that_are_not_plain_are_refused(ids):
+    """Bug: only those that are all of it at once."""
+    with pytest.raises(ValueError, match="a dense one of real numbers"):
+        classifier.tensor(ids, "ids")
+
+
+def test_a_padding_that_is_none_is_refused():
+    """Bug: weights are taken whatever they say of padding."""
+    with pytest.raises(ValueError, match="padding is 'none'"):
+        Weights([[0.0], [1.0]], 1.0, 1, [1.0], 0.0, padding="none")
+
+
 @pytest.mark.parametrize("dropout", [0, 0.2, 0.7])
 def test_dropout_is_the_share_left_out(dropout, monkeypatch):
     """Bugs: the share that is kept, or twice as much is left out."""

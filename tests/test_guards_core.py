@@ -73,6 +73,19 @@ def test_the_margin_of_a_layer():
         assert needed <= taken <= 2 * needed
 
 
+def test_the_margins_are_those_of_the_lemma():
+    """Bugs: another constant than lem-floats and the code say; the reach without its blur."""
+    Z = np.array([[1.0, -3], [2, 0]])
+    assert rounding.of_layer(Z) == 8 * rounding.EPS * 3 + 2 * rounding.SMALLEST
+    nowhere = np.zeros((1, 2))  # nothing is rounded: what underflows is left
+    for size in (0.0, 3.0):
+        lost = rounding.of_scores(nowhere, nowhere, size * np.eye(2))
+        assert lost == 8 * 4 * rounding.SMALLEST * (1 + size)
+    q, keys = np.array([[1.0, 1]]), np.zeros((2, 2))
+    blurred = rounding.of_scores(q, q, keys, blur=0.5)
+    assert blurred > 1.01 * 0.5 * (4 + 2 * 0.5 * 2)  # and what is rounded
+
+
 def blur_needed(looks, A, x, y, b):
     """2 b |A q|_1 + b |A (x - y)|_1 + 2 b^2 |A|."""
     return (
@@ -114,6 +127,52 @@ def test_the_margin_of_scores(d):
             assert (more >= needed).all() and (
                 more <= most + 1e-12 * blur * terms
             ).all()
+
+
+def test_who_follows_itself_alone_in_a_cloud_and_in_a_batch():
+    """Bug: one cloud is refused."""
+    one = np.array([[True, False], [True, True]])
+    assert attention.alone(one).tolist() == [True, False]
+    assert attention.alone(one[None]).tolist() == [[True, False]]
+
+
+def test_a_single_token_of_no_known_place_is_the_first():
+    """Bug: of a cloud whose blur has no bound the second token, which may not be there."""
+    X = np.array([[[1e300, 1e-300]]])
+    assert arithmetic.balanced(X, X, None, 1e-9)[3] == np.inf
+    assert attend(X, X, blur=1e-9).first.tolist() == [[0]]
+
+
+def test_a_batch_of_large_exact_clouds(no_size_is_small):
+    """Bug: all are asked about the first."""
+    clouds = [np.array(EMERGING), np.array(EMERGING)[::-1] * Fraction(1, 3)]
+    sets = attention_sets(np.array(clouds))
+    for Z, C in zip(clouds, sets, strict=True):
+        assert as_sets(C) == oracle.attention_sets(Z)
+
+
+def test_scores_are_counted(monkeypatch):
+    """By the tests of growth, which rely on it: a large cloud is asked all, tile by tile."""
+    monkeypatch.setattr(tiles, "WIDTH", 4)
+    fast.WORK.clear()
+    cloud = np.random.default_rng(0).normal(size=(10, 3))
+    assert len(list(tiles.in_tiles(cloud, cloud, np.zeros(10)))) == 1
+    assert fast.WORK["scores"] == 10 * 12  # of three tiles
+
+
+def test_what_takes_too_much_room_is_refused_in_words():
+    """Bugs: not asked about a run; another border of "far too much"."""
+    with pytest.raises(ValueError, match=r"simulate would take .* fewer layers"):
+        simulate(EMERGING, 1, 10**15)
+    for power, said in ((79, "GB"), (80, "far too much")):
+        with pytest.raises(ValueError, match=said):
+            inputs.room((2**power,), 1, "it", "Take less.")
+
+
+def test_a_run_says_how_many_layers_and_tokens_it_has():
+    assert repr(simulate(EMERGING, 1, 2)) == (
+        f"Trajectory(layers=2, tokens of shape {np.shape(EMERGING)})"
+    )
 
 
 def test_scores_that_underflow():

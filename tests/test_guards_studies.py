@@ -22,6 +22,7 @@ from studies import (  # noqa: E402
     departures,
     graph,
     laws,
+    leading,
     ledger,
     measures,
     models,
@@ -620,6 +621,28 @@ def test_a_record_is_of_what_was_read_and_of_the_seed(tmp_path):
     done = graph.run([task], tmp_path, workers=0, progress=False, data={"it": "sum"})
     assert done["train"].made["seeds"] == 3
     assert done["train"].made["data"] == {"it": "sum"}
+
+
+def test_a_task_leaves_subnormal_numbers_as_they_were(tmp_path):
+    """Bug: after a task in this process all subnormal numbers were 0, and limits of them wrong."""
+    small = np.full(1, 5e-324)
+    assert not chores.subnormal(None)[0]["there"] or small * 1 != 0
+    task = graph.Task("one", chores.subnormal, {})
+    assert not graph.run([task], tmp_path, workers=0, progress=False)["one"].facts[
+        "there"
+    ]
+    graph.execute(chores.subnormal, None, {}, {})
+    assert small[0] * 1 != 0
+    with pytest.raises(ZeroDivisionError):
+        graph.execute(lambda: 1 / 0, None, {}, {})
+    assert small[0] * 1 != 0
+
+
+def test_bands_of_frequency_have_eight_words_and_more(monkeypatch):
+    """Bug: another border; a test of kurtosis would say nothing of fewer."""
+    monkeypatch.setattr(leading, "against_normal", lambda x: {"words": len(x)})
+    for many, bands in ((109, 1), (110, 2)):
+        assert len(leading.by_frequency(np.zeros(many), np.zeros(many))) == bands
 
 
 def test_a_learned_matrix_stays_positive():

@@ -154,7 +154,7 @@ def test_what_was_checked_is_checked_again_when_anything_changes(tmp_path, monke
         states.add(formal.state())
     (tmp_path / "New.vo").write_text("")
     assert len(states) == 4
-    monkeypatch.setattr(formal, "theorems", lambda: {})
+    monkeypatch.setattr(formal, "theorems", dict)
     monkeypatch.setattr(formal, "ask", lambda names: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         formal.main("")
