@@ -142,7 +142,8 @@ def labelled(name, N, d=3, classes=3, seed=0, **more):
 
 
 @pytest.mark.parametrize(
-    "N, d, classes", [(1, 2, 2), (2, 2, 2), (5, 10, 5), (50, 5, 4), (200, 10, 5)]
+    "N, d, classes",
+    [(1, 2, 2), (2, 2, 2), (5, 10, 5), (50, 5, 4), (100 if MANY == 1 else 200, 10, 5)],
 )
 @pytest.mark.parametrize("name, mode", CASES)
 def test_all_are_classified_within_the_bounds(name, mode, N, d, classes):
@@ -162,7 +163,7 @@ def test_all_are_classified_within_the_bounds(name, mode, N, d, classes):
 
 @pytest.mark.parametrize("name, mode", CASES)
 def test_on_fractions_without_any_error(name, mode):
-    sequences, labels = labelled(name, 30 if MANY == 1 else 60, d=2, longest=10)
+    sequences, labels = labelled(name, 20 if MANY == 1 else 60, d=2, longest=10)
     sequences = [rational(X) for X in sequences]
     machine = classify_exactly(sequences, labels, mode)
     assert machine.error == 0 and len(machine.blocks) <= 2 * len(sequences) - 1
