@@ -5,6 +5,8 @@ Every function of the first part is a task; clouds come from seeds that belong t
 task.
 """
 
+from functools import cache
+
 import numpy as np
 import torch
 from safetensors.numpy import load_file
@@ -204,11 +206,14 @@ def rows(facts, kind, *settings):
     ]
 
 
+_expected = cache(expected)  # several tables ask the same
+
+
 def counts(facts):
     """Of all clouds, with what is expected; the file is to be small."""
     out = rows(facts, "clouds", "law", "n", "d")
     for row in out:
-        row["expected"] = expected(row["law"], row["n"], row["d"])
+        row["expected"] = _expected(row["law"], row["n"], row["d"])
         row["alpha"] = [
             x | {what: _short(x[what]) for what in ("at_once", "biggest")}
             for x in row["alpha"]
@@ -221,8 +226,10 @@ def _short(spread):
 
 
 TABLES = {  # of results/statistics.json
-    "total": lambda facts: sum(row["clouds"] for row in counts(facts)),
-    "runs": lambda facts: sum(r["clouds"] * len(r["alpha"]) for r in counts(facts)),
+    "total": lambda facts: sum(row["clouds"] for row in rows(facts, "clouds")),
+    "runs": lambda facts: sum(
+        r["clouds"] * len(r["alpha"]) for r in rows(facts, "clouds")
+    ),
     "clouds": counts,
     "laws": lambda facts: fits(counts(facts)),
     "settlement": lambda facts: settling(counts(facts)),
