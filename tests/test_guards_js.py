@@ -96,6 +96,57 @@ def test_the_page_leaves_floats_about_where_hmlib_does(pairs):
     assert trusting <= 1
 
 
+def asked(browser, file, script, given):
+    """What `(H, given) => ...` says, H being a module of the page."""
+    page = browser.new_page()
+    said = page.evaluate(
+        """async ([source, script, given]) => {
+          const blob = new Blob([source], { type: "text/javascript" });
+          const H = await import(URL.createObjectURL(blob));
+          return new Function("H", "given", `return (${script})(H, given)`)(H, given);
+        }""",
+        [source(file), script, given],
+    )
+    page.close()
+    return said
+
+
+def test_what_the_page_cannot_tell_it_does_not_certify(browser):
+    """Bugs: rough floats are sure; their error, which is 0, is the bound."""
+    # Mirror images are a tie to the token between them, until they have gone past it:
+    # after more layers than the page follows on whole numbers.
+    half = np.array([[0, 10], [2, 1], *([0.01 * k, 5] for k in range(40))], float)
+    Z = np.vstack([half, half * [1, -1], [[1, 0]]])
+    said = asked(browser, "limits.js", "(H, Z) => H.limit(Z, 2e-4)", Z.tolist())
+    assert not said["certified"] and said["settledAt"] is None
+    assert said["errorBound"] == 20 and said["leaders"] == [0, 42]
+
+
+def test_a_token_at_0_leaves_it_where_tokens_balance_only_at_the_end(browser):
+    """Bug: it stays, because the goals balance; the tokens do not, and it is drawn on."""
+    Z = [[2, 0], [-2, 0], [1, 0], [-1.5, 0], [0, 0]]
+    said, end = asked(browser, "limits.js", "(H, Z) => H.limit(Z, 1)", Z), limit(Z, 1)
+    assert said["certified"] and said["settledAt"] == end.settled_at > 0
+    assert said["follows"] == end.follows.tolist() == [0, 1, 0, 1, 1]
+
+
+def test_who_has_settled_leads_no_more(browser):
+    """Bug: what rounding makes of a follower is a leader."""
+    sets = [[[1], [1]], [[0], [1]]]
+    script = "(H, sets) => H.leadersOf([[1, 0], [2, 0]], sets)"
+    assert asked(browser, "hardmax.js", script, sets) == [1]
+    assert asked(browser, "hardmax.js", script, sets[::-1]) == [0, 1]
+
+
+def test_which_matrices_are_definite(browser):
+    """Bugs: two negative eigenvalues are good, or one of 0, or no symmetry."""
+    matrices = [[[1, 0], [0, 1]], [[2, -1], [-1, 1]]]
+    matrices += [[[-1, 0], [0, -1]], [[1, 1], [1, 1]], [[0, 0], [0, 1]]]
+    matrices += [[[1, 0.5], [0.25, 1]], [[1, 2], [2, 1]]]
+    said = asked(browser, "geometry.js", "(H, As) => As.map(H.isDefinite)", matrices)
+    assert said == [True] * 2 + [False] * 5
+
+
 def test_cluster_points_at_corners_are_told_once(browser):
     """Bug: a corner at a right angle to its edge counts as a point on that edge, too."""
     clouds = [[[1, 0], [1, 1], [-1, 1], [-1, 0]]]
