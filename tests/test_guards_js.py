@@ -138,6 +138,14 @@ def test_who_has_settled_leads_no_more(browser):
     assert asked(browser, "hardmax.js", script, sets[::-1]) == [0, 1]
 
 
+def test_numbers_are_read_at_their_word(browser):
+    """Bugs: a typographic minus is none, a fraction is not in lowest terms, or stays one
+    although a float holds it."""
+    typed = ["\u22121/2", "\u22120.1", "2/6", "3/6", "-7/21", "1/0", "x"]
+    said = asked(browser, "exact.js", "(H, all) => all.map(H.numberOf)", typed)
+    assert said == [-0.5, -0.1, "1/3", 0.5, "-1/3", None, None]
+
+
 def test_which_matrices_are_definite(browser):
     """Bugs: two negative eigenvalues are good, or one of 0, or no symmetry."""
     matrices = [[[1, 0], [0, 1]], [[2, -1], [-1, 1]]]

@@ -89,6 +89,13 @@ def test_emerging_leaders_are_counted(monkeypatch):
     ) == (3, 6, 3, 0)
 
 
+def test_clouds_whose_leaders_all_lead_at_once_have_none_that_emerge(monkeypatch):
+    square = np.array([[1.0, 1], [-1, 1], [-1, -1], [1, -1]])
+    monkeypatch.setitem(LAWS, "Gaussian", lambda rng, n, d: square)
+    (row,) = statistics.clouds("Gaussian", 4, 2, 3, [1.0])[0]["alpha"]
+    assert (row["with_emerging"], row["emerging"]) == (0, 0)
+
+
 # Fitted laws
 
 SIZES = np.array([10, 30, 100, 300, 1000, 3000, 10_000, 30_000, 100_000])

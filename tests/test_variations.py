@@ -198,6 +198,17 @@ def test_softmax_means(causal):
         np.testing.assert_allclose(found[b, i], z, rtol=1e-12)
 
 
+def test_softmax_knows_the_scale_of_its_scores():
+    """Bug: of large tokens, or of a large matrix, the gap is one of another size."""
+    rng = np.random.default_rng(0)
+    Z, A = rng.normal(size=(7, 2)), np.array([[2.0, 1], [1, 1]])
+    plain = vary(Z, Layer(1.5, A, temperature=0.5))[1]
+    large = vary(Z * 2.0**400, Layer(1.5, A, temperature=0.5 * 2.0**800))[1]
+    assert np.array_equal(large, plain * 2.0**400)
+    steep = vary(Z, Layer(1.5, A * 2.0**400, temperature=0.5 * 2.0**400))[1]
+    assert np.array_equal(steep, plain)
+
+
 @pytest.mark.parametrize("seed", range(5))
 def test_softmax_goes_to_hardmax(seed):
     Z, alpha, A = generic(3 * seed)
