@@ -3,7 +3,7 @@
 Usage: python tools/refresh_notebooks.py [NOTEBOOK ...]      (all of notebooks/ if none is named)
 
 Pictures and widget states are left out (the book draws its own), identifiers and metadata are made uniform, so a second
-run changes no byte. A notebook that fails keeps its file as it was. The cover picture is drawn anew as well.
+run changes no byte. A notebook that fails keeps its file as it was. The pictures of front page and primer are drawn anew as well.
 """
 
 import os
@@ -39,7 +39,7 @@ def main(names):
         print(path.name, flush=True)
         write_whole(path, nbformat.writes(refreshed(path)) + "\n")
     if not names:
-        cover()
+        pictures()
 
 
 def refreshed(path):
@@ -100,31 +100,40 @@ def is_picture(kind):
     return kind.removeprefix("application/papermill.record/") in PICTURES
 
 
-def cover():
-    """The picture of the front page and the README."""
-    import io
+def pictures():
+    """The picture of the front page and the README, and that of the primer."""
+    import warnings
 
     import matplotlib
 
     matplotlib.use("agg")
-    import matplotlib.pyplot as plt
+    warnings.filterwarnings("ignore", message="FigureCanvasAgg is non-interactive")
     import numpy as np
 
     from hmlib import figures, simulate
 
-    Z = np.random.default_rng(11).normal(size=(60, 2)) * [1.6, 1]
-    with plt.rc_context(figures.STYLE):
-        _, ax = plt.subplots(figsize=(7.5, 4.2))
+    Z = np.random.default_rng(328).normal(size=(60, 2)) * [1.6, 1] + [0.64, 0.47]
+    with figures.canvas(size=(7.5, 4.2)) as ax:
         figures.flow(ax, simulate(Z, alpha=0.3, layers=60))
-        picture = io.StringIO()
-        plt.savefig(
-            picture,
-            format="svg",
-            bbox_inches="tight",
-            metadata={"Date": None},
-            facecolor="white",
-        )
-    write_whole(ROOT / "book" / "assets" / "cover.svg", picture.getvalue())
+    keep("cover")
+    tokens = "0.9 0.4, 1.5 1.6, 2.3 0.4, -1.3 1.1, -0.5 -1.2, 0.2 -0.6, -0.5 0.3"
+    figures.rule(np.array([z.split() for z in tokens.split(",")], float), alpha=1)
+    keep("primer")
+
+
+def keep(name):
+    """The figure just drawn, as book/assets/NAME.svg."""
+    import io
+
+    import matplotlib.pyplot as plt
+
+    from hmlib import figures
+
+    picture, bare = io.StringIO(), {"bbox_inches": "tight", "metadata": {"Date": None}}
+    with plt.rc_context(figures.STYLE):
+        plt.savefig(picture, format="svg", facecolor="white", **bare)
+    plt.close()
+    write_whole(ROOT / "book" / "assets" / f"{name}.svg", picture.getvalue())
 
 
 if __name__ == "__main__":

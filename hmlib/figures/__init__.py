@@ -5,7 +5,7 @@
 """
 
 # ruff: noqa: F401
-from hmlib.figures.ch1 import architectures, attention_rule, forest
+from hmlib.figures.ch1 import architectures, attention_rule, forest, rule, sectors
 from hmlib.figures.ch2 import configurations, flow
 from hmlib.figures.ch3 import basins, ends, leaders_by_alpha, polytopes, snapshots
 from hmlib.figures.ch4 import (
@@ -20,14 +20,20 @@ from hmlib.figures.ch7 import stages, territories, token_moves
 from hmlib.figures.charts import dots, extremes, lines, quartiles, table
 from hmlib.figures.draw import (
     arrows,
+    between,
     circles,
     discs,
     half_plane,
     hull,
+    legend,
     levels,
     marks,
     names,
+    names_aside,
     plane,
+    polytope,
+    ring,
+    sign,
     stars,
     tokens,
     trails,

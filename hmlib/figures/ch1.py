@@ -2,10 +2,12 @@
 
 import numpy as np
 
-from hmlib import attention, geometry
+from hmlib import attention, dynamics, geometry
+from hmlib.counting import vertices
 from hmlib.figures import draw, style
-from hmlib.figures.style import COLOURS, INK, ORANGE, SKY, canvas
-from hmlib.shapes import Cloud, Matrix
+from hmlib.figures.style import COLOURS, GREEN, INK, ORANGE, SKY, canvas
+from hmlib.limits import counter_clockwise
+from hmlib.shapes import Cloud, Matrix, Number
 
 
 def architectures():
@@ -48,29 +50,93 @@ def _flow(ax, start, end):
 def attention_rule(
     ax, Z: Cloud, i: int, A: Matrix | None = None, name: str = "z", title: str = ""
 ):
-    """The half-space H_i of token i, and the tokens that it follows (diamonds)."""
+    """The half-space H_i of token i (ringed), and whom it follows."""
     Z = np.asarray(Z, float)
-    C = attention.attention_sets(Z, A)[i]
-    H = geometry.half_space(Z[i], A)
+    sets = attention.attention_sets(Z, A)
+    C, H = sets[i], geometry.half_space(Z[i], A)
     draw.plane(ax, Z)
     draw.half_plane(ax, H)
+    marked = [Z, draw.between(Z[i], Z[C])]
     if H.normal.any():  # a token at 0 looks nowhere
         along = H.normal / np.linalg.norm(H.normal)
         across = np.array([-along[1], along[0]])
-        tip = Z[i] + 0.22 * np.ptp(ax.get_xlim()) * along
-        draw.arrows(ax, Z[i], tip, width=1.4, gap=(2, 2))
+        size = np.ptp(ax.get_xlim())
+        tip = Z[i] + 0.22 * size * along
+        draw.arrows(ax, Z[i], tip, GREEN, width=2.2, gap=(6, 0))
         if A is not None:
             label = f"$A{name}_{i + 1}$"
             draw.names(ax, [(Z[i] + tip) / 2], [label], 9 * across - [6, 4])
         farthest = Z[i] + (Z[C] - Z[i])[0] @ along * along
-        ax.axline(farthest, farthest + across, color=ORANGE, ls=":", lw=1.4)
-    draw.trails(ax, [0 * Z[C] + Z[i], Z[C]], color=ORANGE, zorder=1)
-    draw.circles(ax, Z[~C], "none", size=7)
-    draw.marks(ax, Z[C], "D", color=ORANGE, ms=8, mec=INK)
-    draw.circles(ax, Z[i], size=9)
-    draw.names(ax, Z, [f"${name}_{j + 1}$" for j in range(len(Z))], (-7, -15))
+        ax.axline(farthest, farthest + across, color=GREEN, ls=":", lw=1.4)
+        lines = np.stack([Z[i], farthest])
+        marked += [draw.between(lines - size * across, lines + size * across, 200)]
+        marked += [draw.between(Z[i], tip)]
+    draw.arrows(ax, Z[[i] * C.sum()], Z[C], gap=(6, 5))
+    draw.tokens(ax, Z, attention.alone(sets))
+    if C.sum() > 1:
+        draw.sign(ax, Z[i], "tied")
+    draw.ring(ax, Z[i])
+    labels = [f"${name}_{j + 1}$" for j in range(len(Z))]
+    draw.names_aside(ax, Z, labels, np.vstack(marked), gap=14)
     followed = ", ".join(str(j + 1) for j in np.flatnonzero(C))
     ax.set_title(f"{title}  $C_{i + 1} = \\{{{followed}\\}}$")
+
+
+def rule(Z: Cloud, alpha: Number):
+    """The model in three pictures: who is farther for token 1, who follows whom, a step."""
+    Z = np.asarray(Z, float)
+    after, leads = dynamics.step(Z, alpha), attention.alone(attention.attention_sets(Z))
+    names = [f"$z_{i + 1}$" for i in range(len(Z))]
+    what = {"(a) what $z_1$ sees": 0, "(b) whom they follow": 1, "(c) a layer": 2}
+    for ax, panel in style.panels(what, size=(7.5, 2.9)):
+        draw.plane(ax, Z, margin=0.12)
+        goals = Z[attention.follow(Z)]
+        marked = [Z, draw.between(Z, goals)] if panel else [Z]
+        if not panel:
+            draw.half_plane(ax, geometry.half_space(Z[0]))
+            along = Z[0] / np.linalg.norm(Z[0])
+            across = np.ptp(ax.get_xlim()) * np.array([-along[1], along[0]])
+            for z in Z[1:]:
+                draw.trails(ax, [[z - across], [z + across]], ":", color=GREEN)
+                marked.append(draw.between(z - across, z + across, 200))
+            tip = Z[0] + 0.25 * np.ptp(ax.get_xlim()) * along
+            draw.arrows(ax, Z[0], tip, GREEN, width=2.2, gap=(6, 0))
+            marked.append(draw.between(Z[0], tip))
+            draw.ring(ax, Z[0])
+        elif panel == 1:
+            draw.arrows(ax, Z, goals)
+        else:
+            draw.sign(ax, Z[~leads], "where it started")
+            draw.trails(ax, [Z, after])
+        draw.tokens(ax, after if panel == 2 else Z, leads)
+        draw.names_aside(ax, Z, names, np.vstack(marked), gap=13)
+
+
+def sectors(Z: Cloud):
+    """Whom tokens follow, decided by their direction: a sector for each one followed.
+
+    The rays between the sectors stand at right angles to the edges of the hull.
+    """
+    Z, follows = np.asarray(Z, float), attention.follow(Z)
+    corners = vertices(Z)
+    corners = corners[counter_clockwise(Z[corners])]
+    edges = np.roll(Z[corners], -1, axis=0) - Z[corners]
+    rays = np.stack([edges[:, 1], -edges[:, 0]], axis=1)  # after each corner, outwards
+    rays /= np.linalg.norm(rays, axis=1, keepdims=True)
+    with canvas(size=(5.6, 5.2)) as ax:
+        draw.plane(ax, Z, margin=0.06)
+        rays *= 2 * np.ptp(ax.get_xlim())
+        for k, corner in enumerate(corners):
+            first, last, colour = rays[k - 1], rays[k], COLOURS[k % len(COLOURS)]
+            sector = [0 * first, first, first + last, last]
+            draw.hull(ax, sector, colour)
+            draw.trails(ax, [[0 * last], [last]], "--", color=INK, lw=0.8)
+            own = np.flatnonzero((follows == corner) & (np.arange(len(Z)) != corner))
+            draw.arrows(ax, Z[own], Z[[corner] * len(own)], width=0.6)
+            draw.circles(ax, Z[own], colour)
+            if follows[corner] == corner:
+                draw.stars(ax, Z[corner], colour, size=17)
+        draw.legend(ax, "leads", "follows")
 
 
 def forest(Z: Cloud, A: Matrix | None = None):

@@ -4,38 +4,39 @@ import numpy as np
 
 from hmlib import attention, dynamics
 from hmlib.figures import draw
-from hmlib.figures.style import BLUE, COLOURS, INK, ORANGE, canvas
+from hmlib.figures.style import BLUE, COLOURS, INK, canvas
 from hmlib.shapes import Cloud, Number
 
 
-def flow(ax, path: dynamics.Trajectory):
-    """The trails of all tokens to the leaders (stars) and the hull of these."""
-    first, last = path.tokens[0], path.tokens[-1]
-    leads = np.isin(np.arange(len(first)), path.leaders(path.layers))
+def flow(ax, path: dynamics.Trajectory, layers=(0, 1, 2, 4, 8)):
+    """The trails of all tokens to the leaders, the hulls of some layers, and K."""
     ax.axis("off")
     ax.set_aspect("equal")
-    draw.hull(ax, last[leads], ec=BLUE)
+    for k in layers:
+        draw.hull(ax, path.tokens[k], alpha=0.14)
+        draw.hull(ax, path.tokens[k], "none", 1, ec=BLUE, lw=0.6)
+    leads = path.leaders(path.layers)
+    draw.polytope(ax, path.tokens[-1][leads])
     draw.trails(ax, path.tokens, lw=0.9)
-    draw.marks(ax, first[~leads], "o", color=BLUE, ms=5)
-    draw.marks(ax, first[leads], "o", mfc="none", mec=ORANGE, ms=6)
-    draw.stars(ax, last[leads], size=18)
+    draw.sign(ax, np.delete(path.tokens[0], leads, 0), "where it started")
+    draw.stars(ax, path.tokens[-1][leads], size=16)
 
 
 def configurations(clouds: dict[str, Cloud], alpha: Number, layers: list[int]):
     """Rows of clouds through some layers: who follows whom, trails, K at the end."""
     shape = len(clouds), len(layers)
     with canvas(*shape, size=(7.5, 1.62 * len(clouds)), squeeze=False) as axes:
+        for ax, k in zip(axes[0], layers, strict=True):
+            ax.set_title(f"$k = {k}$", fontsize=9)
         for row, (name, Z) in zip(axes, clouds.items(), strict=True):
             path, colours = dynamics.simulate(Z, alpha, layers[-1]), {}
             for ax, k in zip(row, layers, strict=True):
-                draw.trails(ax, path.tokens[: k + 1], color=INK, lw=0.4)
+                draw.trails(ax, path.tokens[: k + 1], lw=0.6)
                 _followed(ax, path.tokens[k], path.attention_sets(k), colours)
                 ax.set(xlim=(-1.25, 1.25), ylim=(-1.25, 1.25), aspect="equal")
                 ax.set(xticks=[], yticks=[])
-                ax.set_title(f"$k = {k}$" if row is axes[0] else "", fontsize=9)
                 ax.spines[:].set_visible(False)
-            K = path.tokens[-1][path.leaders(layers[-1])]
-            draw.hull(row[-1], K, ec=INK, lw=0.6)
+            draw.polytope(row[-1], path.tokens[-1][path.leaders(layers[-1])])
             row[0].text(-1.45, 0, name, rotation=90, va="center", ha="center", size=9)
 
 

@@ -2,10 +2,18 @@
 
 import numpy as np
 
-from hmlib import attention, geometry, limits
+from hmlib import attention, dynamics, geometry, inputs, limits
 from hmlib.figures import draw, style
-from hmlib.figures.style import BLUE, INK, LIGHT, ORANGE, RED, canvas, plt
-from hmlib.shapes import Cloud, Indices
+from hmlib.figures.regions import regions
+from hmlib.figures.style import BLUE, INK, LIGHT, ORANGE, canvas, plt
+from hmlib.shapes import Cloud, Number, Tokens
+
+with inputs.extra("book"):
+    from matplotlib.colors import to_rgba
+    from matplotlib.patches import PathPatch
+    from matplotlib.path import Path
+
+LAYERS = 60  # of the runs behind a picture; nearly all have settled long before
 
 
 def polytopes(panels: dict[str, Cloud]):
@@ -15,10 +23,10 @@ def polytopes(panels: dict[str, Cloud]):
         exposed = attention.alone(C)
         draw.plane(ax, V, margin=0.14)
         for v, followed in zip(V[~exposed], C[~exposed], strict=True):
-            draw.half_plane(ax, geometry.half_space(v), RED)
-            draw.arrows(ax, v, V[followed][0], RED, width=1.3)
+            draw.half_plane(ax, geometry.half_space(v))
+            draw.arrows(ax, v, V[followed][0])
         draw.hull(ax, V, "none", 1, ec=INK, ls="--")
-        draw.hull(ax, V[exposed])
+        draw.polytope(ax, V[exposed])
         draw.tokens(ax, V, exposed)
         outwards = 16 * V / np.linalg.norm(V, axis=1, keepdims=True)
         labels = [f"$v_{i + 1}$" for i in range(len(V))]
@@ -64,9 +72,9 @@ def ends(panels: dict[str, limits.Limit]):
 
 
 def _end(ax, end):
-    draw.hull(ax, end.K, ec=BLUE)
+    draw.polytope(ax, end.K)
     draw.trails(ax, [*(end.at(k) for k in range(25)), end.tokens])
-    draw.circles(ax, end.at(0), "none", size=5)
+    draw.sign(ax, end.at(0), "where it started")
     draw.tokens(ax, end.tokens, np.isin(np.arange(len(end.tokens)), end.leaders))
 
 
@@ -85,22 +93,59 @@ def leaders_by_alpha(alphas, clouds: dict[str, Cloud]):
         ax.set_yticks(range(len(ever)), [f"token {i + 1}" for i in ever])
 
 
-def basins(x, y, ends, unseats, Z: Cloud, leaders: Indices):
-    """Where one more token ends that starts at (x, y): the leader, by its colour.
+def basins(Z: Cloud, alpha: Number, grid: Tokens):
+    """Where one more token ends, by where it starts: a region for each leader.
 
-    It is hatched where it unseats a leader. Z are the other tokens.
+    It is hatched where the token unseats a leader. Circles: with diameter from 0 to z.
     """
+    Z = np.asarray(Z, float)
+    leads, joins, unseats = fates(Z, alpha)
+    colour = dict(zip(leads, LIGHT, strict=False))
+    look = {"ec": INK, "lw": 0.7, "zorder": 1}
     with canvas(size=(6.4, 5.2)) as ax:
-        for leader, colour in zip(leaders, LIGHT, strict=False):
-            ax.contourf(x, y, ends == leader, [0.5, 1], colors=[colour], alpha=0.6)
-            ax.contour(x, y, ends == leader, [0.5], colors=[INK], linewidths=0.6)
+        for leader, rims in regions(joins, grid).items():
+            if leader in colour:
+                _fill(ax, rims, fc=to_rgba(colour[leader], 0.6), **look)
         with plt.rc_context({"hatch.linewidth": 0.5}):
-            ax.contourf(x, y, unseats, [0.5, 1], colors="none", hatches=["////"])
+            rims = regions(unseats, grid).get(1, [])
+            _fill(ax, rims, fc="none", hatch="////", **look | {"lw": 0})
         for z in Z:
             rim = {"fc": "none", "ec": INK, "ls": ":", "lw": 0.7}
             ax.add_patch(plt.Circle(z / 2, np.linalg.norm(z) / 2, **rim))
-        draw.circles(ax, np.delete(Z, leaders, 0), "white", size=7)
-        draw.stars(ax, Z[leaders], "white", size=16)
+        draw.circles(ax, np.delete(Z, leads, 0), size=6)
+        for leader in leads:
+            draw.stars(ax, Z[leader], colour[leader], size=16)
         draw.names(ax, Z, range(1, len(Z) + 1), (8, 6))
         ax.set_aspect("equal")
         ax.axis("off")
+
+
+def _fill(ax, rims, **look):
+    """A region with all its rims, as one path."""
+    if rims:
+        path = Path.make_compound_path(*(Path(rim, closed=True) for rim in rims))
+        ax.add_patch(PathPatch(path, **look))
+
+
+def fates(Z, alpha):
+    """Who leads, and of tokens that start at X, each by itself: who is joined, n if it
+    leads; and whether a leader is unseated."""
+    n, fixed = len(Z), limits.leaders(Z, alpha)
+
+    def run(X):
+        clouds = np.broadcast_to(Z, (len(X), n, 2))
+        clouds = np.concatenate([clouds, X[:, None]], axis=1)
+        ends, moving = np.empty((len(X), n + 1), int), np.arange(len(X))
+        for _ in range(LAYERS):
+            ends[moving] = follows = attention.follow(clouds)
+            open_ = (np.take_along_axis(follows, follows, 1) != follows).any(1)
+            if not open_.any():
+                break
+            moving, clouds = moving[open_], dynamics.step(clouds[open_], alpha)
+        return attention.roots(ends)[:, n], ends == np.arange(n + 1)
+
+    def unseats(X):
+        joined, leads = run(X)
+        return ((joined < n) & ~leads[:, fixed].all(1)).astype(int)
+
+    return fixed, lambda X: run(X)[0], unseats

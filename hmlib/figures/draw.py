@@ -1,15 +1,29 @@
-"""What figures of the plane are made of. Stars are leaders, circles follow.
+"""What figures of the plane are made of: the marks are those of the live figures.
 
-Each function draws on axes; points are rows, (m, 2), or one point, of any numbers.
+Hulls are blue, K is orange, and what lies ahead of a token is green. Each function
+draws on axes; points are rows, (m, 2), or one point, of any numbers.
 """
 
 import numpy as np
 
 from hmlib.counting import vertices
-from hmlib.figures.style import BLUE, GREEN, INK, ORANGE, SKY
+from hmlib.figures.style import BLUE, GREEN, INK, ORANGE, SKY, plt
 from hmlib.geometry import HalfSpace
 from hmlib.limits import counter_clockwise
 from hmlib.shapes import Cloud, Mask, Tokens
+
+# The look of each mark, by what it means.
+SIGNS = {
+    "leads": {"marker": "*", "mfc": ORANGE, "mec": INK, "ms": 15},
+    "follows": {"marker": "o", "mfc": BLUE, "mec": INK, "ms": 6},
+    "tied": {"marker": "o", "mfc": BLUE, "mec": INK, "ms": 6}
+    | {"fillstyle": "left", "markerfacecoloralt": "white"},
+    "where it started": {"marker": "o", "mfc": "none", "mec": INK, "ms": 4.5},
+    "in $S(K)$": {"marker": "s", "mfc": "none", "mec": ORANGE, "mew": 1.8, "ms": 14},
+    "its way": {"ls": "-", "color": BLUE, "lw": 1},
+    "hull of a layer": {"ls": "-", "color": SKY, "lw": 6},
+    "$K$": {"ls": "-", "color": ORANGE, "lw": 6, "alpha": 0.4},
+}
 
 
 def plane(ax, *points: Tokens, margin: float = 0.22):
@@ -27,17 +41,23 @@ def plane(ax, *points: Tokens, margin: float = 0.22):
 
 def marks(ax, points: Cloud, marker: str, **style):
     """A mark at each point."""
-    ax.plot(*np.transpose(points).astype(float), marker, **style)
+    style = {"ls": "none"} | style
+    ax.plot(*np.transpose(points).astype(float), marker=marker, **style)
 
 
 def stars(ax, points: Cloud, colour=ORANGE, size: float = 15):
     """Leaders."""
-    marks(ax, points, "*", color=colour, mec=INK, ms=size)
+    sign(ax, points, "leads", mfc=colour, ms=size)
 
 
 def circles(ax, points: Cloud, colour=BLUE, size: float = 6):
     """Tokens that follow; of the colour "none", hollow."""
-    marks(ax, points, "o", mfc=colour, mec=INK, ms=size)
+    sign(ax, points, "follows", mfc=colour, ms=size)
+
+
+def sign(ax, points: Cloud, meaning: str, **other):
+    """One of SIGNS at each point; what is other about it."""
+    marks(ax, points, **SIGNS[meaning] | other)
 
 
 def tokens(ax, Z: Cloud, leads: Mask):
@@ -46,11 +66,44 @@ def tokens(ax, Z: Cloud, leads: Mask):
     stars(ax, Z[leads])
 
 
+def ring(ax, point: Cloud):
+    """Round the token that a figure is about."""
+    marks(ax, point, "o", mfc="none", mec=INK, mew=1.5, ms=15)
+
+
+def legend(ax, *meanings: str, columns: int = 4):
+    """What some of SIGNS mean, below the axes."""
+    looks = {meaning: {"ls": "none"} | SIGNS[meaning] for meaning in meanings}
+    lines = [plt.Line2D([], [], label=key, **look) for key, look in looks.items()]
+    place = {"loc": "upper center", "bbox_to_anchor": (0.5, 0), "frameon": False}
+    ax.legend(handles=lines, ncols=min(columns, len(lines)), fontsize=10, **place)
+
+
 def names(ax, points: Cloud, labels, offset=(7, 6), **style):
     """A label beside each point, off by points of print: one offset, or one each."""
     offsets = np.broadcast_to(offset, np.shape(points))
     for point, label, off in zip(points, labels, offsets, strict=True):
         ax.annotate(label, point, off, textcoords="offset points", **style)
+
+
+def names_aside(ax, points: Cloud, labels, marked: Cloud, gap: float = 11, **style):
+    """A label at each point, on the side that is farthest from all that is marked."""
+    ax.apply_aspect()
+    width = ax.get_window_extent().width * 72 / ax.figure.dpi  # in points of print
+    unit = width / np.ptp(ax.get_xlim())
+    angle = np.linspace(0, 2 * np.pi, 16, endpoint=False) + np.pi / 4
+    sides = gap * np.stack([np.cos(angle), np.sin(angle)], axis=1)
+    spots = np.asarray(points, float)[:, None] + sides / unit
+    apart = np.linalg.norm(spots[:, :, None] - np.asarray(marked, float), axis=-1)
+    best = sides[np.minimum(apart.min(-1), 0.9 * gap / unit).argmax(1)]
+    names(ax, points, labels, best, ha="center", va="center", **style)
+
+
+def between(starts: Tokens, ends: Tokens, count: int = 30) -> np.ndarray:
+    """Points on the way from each start to its end, as one cloud."""
+    starts, ends = (np.reshape(some, (-1, 2)).astype(float) for some in (starts, ends))
+    share = np.linspace(0, 1, count)[:, None, None]
+    return (starts + share * (ends - starts)).reshape(-1, 2)
 
 
 def trails(ax, path: Tokens, style: str = "-", **look):
@@ -69,6 +122,13 @@ def arrows(ax, starts: Cloud, ends: Cloud, colour=INK, width: float = 0.8, gap=(
             ax.annotate("", end, start, arrowprops=shape)
 
 
+def polytope(ax, K: Cloud):
+    """K, the hull of the leaders, on a ground of its own."""
+    hull(ax, K, "white", 1)
+    hull(ax, K, ORANGE, 0.18)
+    hull(ax, K, "none", 1, ec=ORANGE, lw=1.2)
+
+
 def hull(ax, points: Cloud, colour=SKY, alpha: float = 0.25, **edges):
     """The convex hull, filled; edges: their ec, lw, ls; without, it has none."""
     points = np.unique(np.asarray(points, float), axis=0)
@@ -78,7 +138,7 @@ def hull(ax, points: Cloud, colour=SKY, alpha: float = 0.25, **edges):
     ax.fill(*rim.T, **look | edges)
 
 
-def discs(ax, centres: Cloud, radius: float, colour=GREEN):
+def discs(ax, centres: Cloud, radius: float, colour=BLUE):
     """The discs of a radius around some points, with dashed rims."""
     angle = np.linspace(0, 2 * np.pi, 200)
     for x, y in np.reshape(centres, (-1, 2)).astype(float):
@@ -87,13 +147,14 @@ def discs(ax, centres: Cloud, radius: float, colour=GREEN):
         ax.plot(*rim, "--", color=colour, lw=1)
 
 
-def half_plane(ax, H: HalfSpace, colour=SKY):
+def half_plane(ax, H: HalfSpace, colour=GREEN):
     """Shade { x : <normal, x> >= offset } in the window, and draw its boundary."""
     x, y, side = over_window(ax, lambda X: X @ np.asarray(H.normal, float) - H.offset)
     if (side > 0).any():
         top = abs(side).max() + 1
-        ax.contourf(x, y, side, [0, top], colors=[colour], alpha=0.22)
-        ax.contour(x, y, side, [0], colors=[colour], linewidths=1.5)
+        ax.contourf(x, y, side, [0, top], colors=[colour], alpha=0.16)
+        edge = {"linewidths": 1.2, "linestyles": "--"}
+        ax.contour(x, y, side, [0], colors=[colour], **edge)
 
 
 def levels(ax, function, count: int = 12):

@@ -48,7 +48,7 @@ export class Plane {
     return this.lines([points], true);
   }
 
-  /** A path of stars with five points, circles or regular polygons. */
+  /** A path of stars with five points, circles, their right halves or polygons. */
   marks(shape, points, radius) {
     this.pen.beginPath();
     for (const z of points) mark(this.pen, shape, this.pixel(z), radius);
@@ -94,6 +94,12 @@ function mark(pen, shape, [x, y], radius) {
   if (shape === "circle") {
     pen.moveTo(x + radius, y);
     pen.arc(x, y, radius, 0, 2 * Math.PI);
+    return;
+  }
+  if (shape === "half") {
+    pen.moveTo(x, y - radius);
+    pen.arc(x, y, radius, -Math.PI / 2, Math.PI / 2);
+    pen.closePath();
     return;
   }
   const turn = shape === "square" ? Math.PI / 4 : 0;

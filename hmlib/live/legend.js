@@ -5,15 +5,21 @@ import { h, revise } from "./elements.js";
 const SIGNS = [ // sign, meaning, whether it is to be seen
   ["★", "leads", () => true],
   ["●", "follows", ({ show }) => !show.includes("forest")],
+  ["◐", "tied", ({ course, layer }) => tied(course, layer)],
   ["●◆■", "one tree each", ({ show }) => show.includes("forest")],
   ["→", "whom it follows", ({ show }) => show.includes("arrows")],
   ["○", "where it started", ({ layer }) => layer >= 1],
   ["◎", "chosen", () => true],
   ["▰", "K", ({ show }) => show.includes("K")],
-  ["□", "S(K) on an edge", ({ show }) => show.includes("K")],
+  ["□", "in S(K)", ({ show }) => show.includes("K")],
   ["◇", "limit", ({ show }) => show.includes("limit")],
   ["▨", "half-space", ({ show }) => show.includes("halfspace")],
 ];
+
+function tied(course, layer) {
+  const now = course.between(layer);
+  return Boolean(now) && now.sets.some((set) => set.length > 1);
+}
 
 export function legend(state) {
   const items = SIGNS.map(([sign, meaning]) =>

@@ -67,16 +67,13 @@ function hulls({ plane, course, tokens, layer, colours }) {
   }
 }
 
-/** K, and the points of S(K): corners as circles, those on edges as squares. */
+/** K, and the points of S(K), framed. */
 function polytope({ plane, course: { end, K }, colours }) {
   if (!K) return;
   plane.polygon(K.corners)
     .fill(colours.orange, 0.18)
     .stroke(colours.orange, 1.5, { dash: end.certified ? [] : [3, 4] });
-  const on = (corners) =>
-    K.points.filter((s) => s.face.length === corners).map((s) => s.point);
-  plane.marks("circle", on(1), 11).stroke(colours.orange, 1);
-  plane.marks("square", on(2), 8).stroke(colours.orange, 2);
+  plane.marks("square", K.points.map((s) => s.point), 14).stroke(colours.orange, 2);
 }
 
 function halfspace({ plane, tokens, chosen, A, colours }, i = chosen, share = 0.16) {
@@ -132,9 +129,9 @@ function connections({ plane, tokens, sets, lit, colours }) {
 
 /**
  * Leaders are stars; the others have the look of their tree, and one path for each
- * look.
+ * look. Who follows several is hollow on its right.
  */
-function marks({ plane, course, tokens, layer, trees, many, colours }) {
+function marks({ plane, course, tokens, sets, layer, trees, many, colours }) {
   const { born } = course, leads = (i) => born.get(i) <= layer;
   const r = many ? 3 : 5.5, thin = many ? 0.4 : 0.8, alike = new Map();
   tokens.forEach((z, i) => {
@@ -149,6 +146,9 @@ function marks({ plane, course, tokens, layer, trees, many, colours }) {
       .fill(colours[colour])
       .stroke(colours.ink, thin);
   }
+  plane.marks("half", tokens.filter((_, i) => sets[i].length > 1 && !leads(i)), r)
+    .fill(colours.ground)
+    .stroke(colours.ink, thin);
   tokens.forEach((z, i) => {
     if (!leads(i)) return;
     const colour = trees ? lookOf(trees[i])[0] : "orange";
