@@ -134,6 +134,15 @@ def test_who_follows_itself_alone_in_a_cloud_and_in_a_batch():
     one = np.array([[True, False], [True, True]])
     assert attention.alone(one).tolist() == [True, False]
     assert attention.alone(one[None]).tolist() == [[True, False]]
+    with pytest.raises(ValueError, match="attention sets"):
+        attention.alone(np.ones((2, 3), bool))
+
+
+def test_errors_show_sixty_letters():
+    """Bug: another border; of what is longer one sees that it is cut."""
+    assert inputs.shown("x" * 58) == repr("x" * 58)  # with its quotes
+    assert inputs.shown("x" * 59) == repr("x" * 59)[:57] + "..."
+    assert inputs.first_line(ValueError("x" * 61 + "\nmore")) == "x" * 60
 
 
 def test_a_single_token_of_no_known_place_is_the_first():
