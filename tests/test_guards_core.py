@@ -138,6 +138,20 @@ def test_who_follows_itself_alone_in_a_cloud_and_in_a_batch():
         attention.alone(np.ones((2, 3), bool))
 
 
+def test_a_determinant_of_one_is_positive():
+    """Bug: that of whole numbers has to be 2. Floats cannot tell: the other value is 1e-18."""
+    a, b = 1, 1
+    for _ in range(45):
+        a, b = a + b, a  # Fibonacci's numbers: F(n + 1) F(n - 1) - F(n)^2 is 1 or -1
+    for c, e in ((a, b), (a + b, a)):
+        A = [[c, e], [e, c - e]]
+        if c * (c - e) - e * e == 1:
+            assert (inputs.matrix(A, np.zeros((1, 2))) == A).all()
+        else:
+            with pytest.raises(ValueError, match="A is not positive definite"):
+                inputs.matrix(A, np.zeros((1, 2)))
+
+
 def test_errors_show_sixty_letters():
     """Bug: another border; of what is longer one sees that it is cut."""
     assert inputs.shown("x" * 58) == repr("x" * 58)  # with its quotes

@@ -150,7 +150,7 @@ class Run {
 
   /**
    * Where token i goes now: the mean of its set, sum / over. It settles if that point
-   * is there for ever, and the tie too.
+   * is there for ever, and the tie too: runs.py says why it is enough to ask this.
    */
   tie(i, members) {
     const { cloud, settled } = this, { Z } = cloud;
@@ -158,18 +158,14 @@ class Run {
     const mean = cloud.mean(members.map((j) => Z[j]), copies);
     if (!cloud.exact || !members.every((j) => j === i || settled[j])) return mean;
     const [x, y, over] = mean, sum = [x, y];
-    if (members.includes(i) && !same(sum, Z[i].map((z) => over * z))) return mean;
     const goals = members.map((j) => (j === i ? [...Z[i], 1n] : this.target[j]));
     const all = goals.reduce((a, g) => a * g[2], 1n);
     const share = (g, k, c) => BigInt(copies[k]) * g[c] * (all / g[2]);
     const still = [0, 1].every(
       (c) => goals.reduce((s, g, k) => s + share(g, k, c), 0n) === sum[c] * all);
-    const looks = [times(this.wholeA, sum), times(this.wholeA, Z[i])];
-    const level = ([a, b, o], look) => dot(look, [a, b]) * over === dot(look, sum) * o;
-    const points = [...goals, ...members.map((j) => [...Z[j], 1n])];
-    const ties = looks.every((look) => points.every((point) => level(point, look)));
-    const below = (z) => dot(looks[0], z) * over <= dot(looks[0], sum);
-    settled[i] = still && ties && Z.every(below);
+    const along = times(this.wholeA, sum);
+    const beyond = (z) => dot(along, z) * over > dot(along, sum);
+    settled[i] = still && !Z.some(beyond);
     return mean;
   }
 
