@@ -1,5 +1,5 @@
 """The sentiment experiment in full, on the 50,000 reviews: the paper's protocol, an
-honest evaluation, better training, the causes of the published shortfall, and what
+controlled evaluation, better training, the causes of the published shortfall, and what
 leaders are worth as explanations. The tasks and their settings, and what goes to
 results/."""
 
@@ -24,7 +24,7 @@ SWITCHES = {
     "plain words": {"way": "paper, plain words"},
 }
 
-# Free embeddings: an honest evaluation, and why the published training falls short,
+# Free embeddings: a controlled evaluation, and why the published training falls short,
 # from its setting to the circle, one thing at a time.
 KINDS = {
     "no attention": {"depth": 0},

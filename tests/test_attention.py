@@ -168,7 +168,7 @@ def test_whatever_is_followed_lies_in_the_half_space(model):
 
 @given(models(numbers=FRACTIONS))
 def test_who_is_followed_is_longer(model):
-    """A3: whom I follow is I myself or strictly longer, and ahead of me; so following the arrows never circles."""
+    """Whom I follow is I myself or strictly longer, and ahead of me; so following the arrows never circles."""
     Z, A = model
     A = np.eye(Z.shape[1], dtype=int).astype(object) if A is None else A
     length = (Z @ A * Z).sum(-1)
@@ -182,7 +182,7 @@ def test_who_is_followed_is_longer(model):
 
 @given(clouds(distinct=True))
 def test_the_longest_token_follows_itself_alone(Z):
-    """A6: so there is a leader at layer 0."""
+    """So there is a leader at layer 0."""
     length = (Z * Z).sum(-1)
     C = attention_sets(Z)
     for i in np.nonzero(length == length.max())[0]:
@@ -194,7 +194,7 @@ def test_the_longest_token_follows_itself_alone(Z):
 
 @given(models(nonzero=True), st.integers(0, 2))
 def test_everybody_has_a_root(model, more):
-    """A3: chains end, at tokens that follow themselves; in a batch as in its clouds."""
+    """Chains end, at tokens that follow themselves; in a batch as in its clouds."""
     Z, A = model
     c = follow(np.stack([Z] * 2**more), A)
     for follows, ends in zip(c, roots(c), strict=True):

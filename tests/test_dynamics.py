@@ -1,4 +1,4 @@
-"""The layer is the formula, and the theory's first facts (A1 to A5) hold wherever hypothesis looks."""
+"""The layer is the formula, and the theory's first facts hold wherever hypothesis looks."""
 
 from fractions import Fraction
 
@@ -217,14 +217,14 @@ def test_the_reduction_to_the_identity(Z, alpha, data):
 
 @given(clouds(numbers=FRACTIONS, d=2), ALPHAS, st.data())
 def test_hulls_decrease(Z, alpha, data):
-    """A1, in the plane by the exact hull."""
+    """Hulls decrease, in the plane: by the exact hull."""
     after = step(Z, alpha, data.draw(definite(2)))
     assert all(oracle.in_hull(p, Z) for p in after)
 
 
 @given(models(numbers=FRACTIONS), ALPHAS, st.data())
 def test_hulls_decrease_in_every_direction(model, alpha, data):
-    """A1, in any dimension: the hull reaches no farther in any direction."""
+    """In any dimension: the hull reaches no farther in any direction."""
     Z, A = model
     after = step(Z, alpha, A)
     for _ in range(10):
@@ -234,7 +234,7 @@ def test_hulls_decrease_in_every_direction(model, alpha, data):
 
 @given(models(numbers=FRACTIONS), ALPHAS)
 def test_energy_inequality(model, alpha):
-    """A2: |z+|^2 >= |z|^2 + |z+ - z|^2."""
+    """|z+|^2 >= |z|^2 + |z+ - z|^2."""
     Z, A = model
     after = step(Z, alpha, A)
     assert (square(after, A) >= square(Z, A) + square(after - Z, A)).all()
@@ -242,7 +242,7 @@ def test_energy_inequality(model, alpha):
 
 @given(models(numbers=FRACTIONS, nonzero=True), ALPHAS)
 def test_the_attention_graph_has_no_cycles(model, alpha):
-    """A3: take away the arrows between equal tokens; then peel off those whom nobody is left to follow."""
+    """Take away the arrows between equal tokens; then peel off those whom nobody is left to follow."""
     for Z in simulate(model[0], alpha, 2, model[1]).tokens:
         arrows = attention_sets(Z, model[1]) & (Z[:, None] != Z).any(-1)
         left = np.ones(len(Z), bool)
@@ -254,7 +254,7 @@ def test_the_attention_graph_has_no_cycles(model, alpha):
 
 @given(models(numbers=FRACTIONS), ALPHAS)
 def test_no_collisions(model, alpha):
-    """A4: |z_i+ - z_j+| >= |z_i - z_j| / (1 + alpha)."""
+    """|z_i+ - z_j+| >= |z_i - z_j| / (1 + alpha)."""
     Z, A = model
     after = step(Z, alpha, A)
     for i in range(len(Z)):
@@ -265,7 +265,7 @@ def test_no_collisions(model, alpha):
 
 @given(models(numbers=FRACTIONS, distinct=True, most=6), ALPHAS)
 def test_leaders_are_frozen(model, alpha):
-    """A5: a token that follows itself alone does so for ever, and stands still."""
+    """A token that follows itself alone does so for ever, and stands still."""
     Z, A = model
     path = simulate(Z, alpha, 4, A)
     alone = [

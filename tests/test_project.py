@@ -235,6 +235,28 @@ def test_every_figure_has_caption_name_and_alt_text(notebook):
             assert re.fullmatch(r"fig-[a-z-]+", about["figure"]["name"])
 
 
+def test_every_table_has_caption_and_name(notebook):
+    """A cell's in its metadata, as a figure's; one of Markdown by the directive."""
+    names = []
+    for cell in notebook["cells"]:
+        source = "".join(cell["source"])
+        if "figures.table(" in source:
+            about = cell["metadata"]["mystnb"]["figure"]
+            names.append(about["name"])
+            assert len(about["caption"]) > 20
+        if cell["cell_type"] == "markdown":
+            found = re.findall(CAPTIONED, source)
+            assert len(found) == len(re.findall(r"^\|[-|]+\|$", source, re.M))
+            names += found
+    assert all(re.fullmatch(r"tab-[a-z-]+", name) for name in names)
+    assert len(set(names)) == len(names) > 0
+
+
+CAPTIONED = (
+    r":::\{table\} .{20,}\n:name: (\S+)\n\n\|.*\n\|[-|]+\|\n(?:\|.*\n)+:::(?!\S)"
+)
+
+
 def test_every_notebook_is_in_the_book():
     listed = re.findall(
         r"file: (notebooks/\S+)", (ROOT / "book" / "_toc.yml").read_text()

@@ -6,7 +6,9 @@ import re
 from types import SimpleNamespace
 from xml.etree import ElementTree
 
+import captions
 import citations
+import cover
 import matplotlib.pyplot as plt
 import numpy as np
 import pictures
@@ -14,12 +16,13 @@ import previews
 import pytest
 import standing
 import tables
-from docutils import nodes
+from docutils import frontend, nodes, utils
 from pybtex.database import parse_string
 from sphinx import addnodes
 from sphinx_proof.nodes import lemma_node, proof_node
 from test_project import NOTEBOOKS, ROOT
 
+from hmlib import limit
 from hmlib.figures import style
 
 MAP = (ROOT / "book" / "statements.md").read_text()
@@ -123,14 +126,14 @@ def test_a_reference_is_called_by_its_authors_and_its_year():
     assert labels == [
         "Rényi and Sulanke, 1963",
         "van der Waerden et al., 1930a",
-        "The Group",
+        "The Group, n.d.",
     ]
 
 
 def test_two_works_with_one_name_are_refused():
     entries = list(parse_string(TWO, "bibtex").entries.values())
     with pytest.raises(
-        ValueError, match=r"letters in references\.bib: \{'The Group'\}"
+        ValueError, match=r"letters in references\.bib: \{'The Group, n.d.'\}"
     ):
         citations.Labels().format_labels([*entries, entries[-1]])
 
@@ -326,7 +329,55 @@ def test_strips_are_windows_on_one_drawing(monkeypatch):
         assert {t for t in inside if t.startswith("panel")} == set(shown)
 
 
+# Cover and card
+
+
+def test_the_cover_is_the_cloud_that_it_says():
+    """Ninety tokens, six leaders, as caption and alt text have it; colours of the theme."""
+    end = limit(cover.CLOUD, cover.ALPHA)
+    assert (len(cover.CLOUD), len(end.leaders), end.certified) == (90, 6, True)
+    svg = pictures.inline((cover.ASSETS / "cover.svg").read_text(), "p1", "cover")
+    assert not re.findall(r"(?<!, )#[0-9a-f]{6}", svg)
+
+
+def test_the_card_has_the_size_that_links_ask_for():
+    head = (cover.ASSETS / "card.png").read_bytes()[:24]
+    sizes = [int.from_bytes(head[k : k + 4]) for k in (16, 20)]
+    assert sizes == [1200, 630]
+
+
+# Chapters
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_a_chapter_begins_with_its_question_and_ends_with_what_to_remember(path):
+    cells = json.loads(path.read_text())["cells"]
+    start = "".join(cells[0]["source"])
+    marks = "# ", "**The question.**", "**The answer", "**What you need.**"
+    places = [start.find(mark) for mark in marks]
+    assert places == sorted(places) and -1 not in places
+    headings = re.findall(
+        r"^## (.*)$", "\n".join("".join(cell["source"]) for cell in cells), re.M
+    )
+    after = headings[headings.index("What to remember") + 1 :]
+    assert set(after) <= {"Exercise", "Exercises", "Where this is in the code"}
+
+
 # Tables
+
+
+def test_the_caption_of_a_cell_becomes_that_of_its_table():
+    table, caption = nodes.table(), nodes.caption("", "Two numbers.")
+    figure = nodes.figure("", nodes.container("", table), caption, names=["tab-two"])
+    document = utils.new_document("chapter", frontend.get_default_settings())
+    document += [figure, nodes.figure("", nodes.image())]
+    figure["ids"] = ["tab-two"]
+    captions.TablesOfCells(document).apply()
+    assert table[0].astext() == "Two numbers." and isinstance(table[0], nodes.title)
+    assert table["names"] == table["ids"] == ["tab-two"]
+    assert document.ids["tab-two"] is table
+    assert len([*document.findall(nodes.figure)]) == 1
+    assert not [*document.findall(nodes.caption)]
 
 
 def test_cells_know_the_head_of_their_column():

@@ -297,6 +297,17 @@ def test_no_code_and_no_table_of_a_chapter_is_cut(wide):
 
 
 @chapters
+def test_every_table_of_a_chapter_has_a_number(wide):
+    """Table 4.1, 4.2 and so on, in chapter 4."""
+    path, page, _ = wide
+    tables = page.locator(".bd-article table.table")
+    numbers = tables.locator("> caption > .caption-number").all_inner_texts()
+    chapter = int(path.split("/")[1][:2])
+    expected = [f"Table {chapter}.{k + 1}" for k in range(tables.count())]
+    assert [number.strip() for number in numbers] == expected != []
+
+
+@chapters
 def test_a_chapter_is_read_at_one_sitting(wide):
     """25 screens, and a little for other fonts; those on the experiment, 20."""
     path, page, _ = wide

@@ -85,7 +85,7 @@ def test_the_hull_of_any_layer_contains_K(model, alpha):
 
 @given(instances, ALPHAS)
 def test_strict_exposure(model, alpha):
-    """D: the Gram matrix of the leaders has its strict row maximum on the diagonal."""
+    """The Gram matrix of the leaders has its strict row maximum on the diagonal."""
     Z, A = model
     K = limit_polytope(Z, alpha, A)
     G = scores(A, K, K)
@@ -96,7 +96,7 @@ def test_strict_exposure(model, alpha):
 
 @given(instances)
 def test_whatever_is_strictly_exposed_is_a_leader_configuration(model):
-    """D, the other way: points with that Gram matrix all lead, from the start, and stay."""
+    """The other way: points with such a Gram matrix all lead, from the start, and stay."""
     Z, A = model
     keep = []
     for z in Z:  # greedily, the points that go together
@@ -116,7 +116,7 @@ def test_whatever_is_strictly_exposed_is_a_leader_configuration(model):
 @given(instances, ALPHAS)
 @settings(max_examples=60)
 def test_the_energy_is_finite(model, alpha):
-    """A2, summed: the squared steps of a token never exceed the largest squared length less its own; so steps go to 0."""
+    """The squared steps of a token never exceed the largest squared length less its own; so steps go to 0."""
     Z, A = model
     path = simulate(Z, alpha, 12, A).tokens
     spent = sum(square(moved, A) for moved in np.diff(path, axis=0))
@@ -124,7 +124,7 @@ def test_the_energy_is_finite(model, alpha):
 
 
 def test_settled_layers_have_the_exact_rate():
-    """E: from the certificate on, what is left of the way shrinks by exactly 1 / (1 + alpha) in each layer."""
+    """From the certificate on, what is left of the way shrinks by exactly 1 / (1 + alpha) in each layer."""
     for seed in range(120):
         Z, alpha, A = awkward(seed)
         end = limit(Z, alpha, A)

@@ -20,7 +20,7 @@ def named(entry):
     names = [last(person) for person in entry.persons["author"]]
     if len(names) > 2:
         names = [f"{names[0]} et al."]
-    return ", ".join(filter(None, [" and ".join(names), entry.fields.get("year")]))
+    return f"{' and '.join(names)}, {entry.fields.get('year', 'n.d.')}"
 
 
 def last(person):

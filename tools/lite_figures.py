@@ -38,7 +38,8 @@ def canvas(rows=1, columns=1, **_):
 
 
 def table(rows):
-    """As the package's own, which needs no matplotlib but stands beside what does."""
+    """As the package's own, which needs no matplotlib but stands beside what does; numbers
+    stand as they are."""
     lines = ["| " + " | ".join(map(str, row)) + " |" for row in rows]
     return Markdown("\n".join([lines[0], "|--" * len(rows[0]) + "|", *lines[1:]]))
 

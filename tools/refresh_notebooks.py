@@ -3,7 +3,7 @@
 Usage: python tools/refresh_notebooks.py [NOTEBOOK ...]      (all of notebooks/ if none is named)
 
 Pictures and widget states are left out (the book draws its own), identifiers and metadata are made uniform, so a second
-run changes no byte. A notebook that fails keeps its file as it was. The pictures of front page and primer are drawn anew as well.
+run changes no byte. A notebook that fails keeps its file as it was. Cover, card and the primer's picture are drawn anew too.
 """
 
 import os
@@ -16,6 +16,7 @@ os.environ |= {
     "SOURCE_DATE_EPOCH": "0",
 }  # before any kernel starts
 
+import cover
 import nbformat
 from nbclient import NotebookClient
 
@@ -39,7 +40,9 @@ def main(names):
         print(path.name, flush=True)
         write_whole(path, nbformat.writes(refreshed(path)) + "\n")
     if not names:
-        pictures()
+        cover.cover()
+        cover.card()
+        primer()
 
 
 def refreshed(path):
@@ -100,8 +103,8 @@ def is_picture(kind):
     return kind.removeprefix("application/papermill.record/") in PICTURES
 
 
-def pictures():
-    """The picture of the front page and the README, and that of the primer."""
+def primer():
+    """The picture of the primer."""
     import warnings
 
     import matplotlib
@@ -110,12 +113,8 @@ def pictures():
     warnings.filterwarnings("ignore", message="FigureCanvasAgg is non-interactive")
     import numpy as np
 
-    from hmlib import figures, simulate
+    from hmlib import figures
 
-    Z = np.random.default_rng(328).normal(size=(60, 2)) * [1.6, 1] + [0.64, 0.47]
-    with figures.canvas(size=(7.5, 4.2)) as ax:
-        figures.flow(ax, simulate(Z, alpha=0.3, layers=60))
-    keep("cover")
     tokens = "0.9 0.4, 1.5 1.6, 2.3 0.4, -1.3 1.1, -0.5 -1.2, 0.2 -0.6, -0.5 0.3"
     figures.rule(np.array([z.split() for z in tokens.split(",")], float), alpha=1)
     keep("primer")

@@ -1,5 +1,6 @@
 """What shows numbers: lines with bands, rows of dots, and tables of a page."""
 
+import re
 from collections.abc import Iterable
 
 import numpy as np
@@ -135,11 +136,36 @@ def extremes(rows) -> np.ndarray:
 def table(rows: Iterable[Iterable]) -> Markdown:
     """A table for the page; its first row is its head.
 
-    >>> print(table([["$d$", "leaders"], [2, "4.10"]]).data)
+    Numbers stand as in print: with a minus, not a hyphen, and with a power of ten.
+
+    >>> print(table([["$d$", "leaders"], [2, "-4.10"], [4, "8e-07"], [8, "-"]]).data)
     | $d$ | leaders |
     |--|--|
-    | 2 | 4.10 |
+    | 2 | −4.10 |
+    | 4 | $8 \\cdot 10^{-7}$ |
+    | 8 | – |
     """
-    rows = [list(row) for row in rows]
+    rows = [[_printed(str(cell)) for cell in row] for row in rows]
     lines = ["| " + " ".join(f"{cell} |".lstrip() for cell in row) for row in rows]
     return Markdown("\n".join([lines[0], "|--" * len(rows[0]) + "|", *lines[1:]]))
+
+
+MARKED = re.compile(r"(\$[^$]*\$|`[^`]*`)")  # formulas and code stay as they are
+HYPHEN = re.compile(r"(?<![\w.-])-(?=[.\d])")
+POWER = re.compile(r"(?<![\w.])(−?[\d.]+)e([+-])0*(\d*)(?!\w)")
+
+
+def _printed(cell):
+    """A cell as it is printed; a lone hyphen says that there is nothing."""
+    parts = MARKED.split("–" if cell == "-" else cell)
+    parts[::2] = [POWER.sub(_power, HYPHEN.sub("−", part)) for part in parts[::2]]
+    return "".join(parts)
+
+
+def _power(found):
+    """1e-05 is $10^{-5}$, and what has no power of ten needs none."""
+    number, sign, power = found[1].replace("−", "-"), found[2].strip("+"), found[3]
+    if not power:
+        return found[1]
+    factor = "" if number == "1" else f"{number} \\cdot "
+    return f"${factor}10^{{{sign}{power}}}$"
