@@ -1,11 +1,16 @@
 """What the figures draw is what the package computes."""
 
+import re
+from pathlib import Path
+
+import matplotlib.pyplot as plt
 import numpy as np
 
-from hmlib import limit
+from hmlib import figures, limit
 from hmlib.figures import ch3
 from hmlib.figures.regions import regions
 
+ROOT = Path(__file__).resolve().parent.parent
 CLOUD = np.random.default_rng(165).normal(size=(9, 2)).round(1)  # of chapter 3
 
 
@@ -54,3 +59,34 @@ def test_a_window_of_one_region_is_its_rim():
     grid = grid_of([0.0, 1.0, 2.0], [0.0, 3.0])
     [rim] = regions(lambda X: np.zeros(len(X), int), grid)[0]
     assert abs(area(rim)) == 6
+
+
+def test_labels_stand_apart_and_beside_what_is_marked(monkeypatch):
+    monkeypatch.setattr(plt, "show", lambda: None)
+    points = np.array([[0, 0], [0.1, 0.05], [0.05, -0.1]])
+    with figures.canvas(size=(4, 4)) as ax:
+        figures.plane(ax, [1, 1], [-1, -1])
+        line = figures.between([[-1, -1]], [[1, 1]], 100)
+        marked = np.vstack([points, line])
+        figures.names_aside(ax, points, ["one", "two", "three"], marked)
+        ax.figure.draw_without_rendering()
+        boxes = [text.get_window_extent() for text in ax.texts]
+        pixels = ax.transData.transform(marked)
+    plt.close("all")
+    assert len(boxes) == 3
+    for k, box in enumerate(boxes):
+        assert not any(box.overlaps(other) for other in boxes[:k])
+        assert not any(box.contains(*at) for at in pixels)
+
+
+def test_pictures_of_pages_are_named_told_and_there():
+    found = {}
+    for page in sorted((ROOT / "book").glob("*.md")):
+        text = page.read_text(encoding="utf-8")
+        for picture, about in re.findall(r"```{figure} (\S+)\n(.*?)```", text, re.S):
+            assert (page.parent / picture).is_file()
+            [alt] = re.findall(r"^:alt: (.*)$", about, re.M)
+            [name] = re.findall(r"^:name: (fig-[a-z-]+)$", about, re.M)
+            found[name] = picture
+            assert len(alt) > 40 and len(about.split("\n\n", 1)[1].strip()) > 40
+    assert found == {"fig-cover": "assets/cover.svg", "fig-rule": "assets/primer.svg"}

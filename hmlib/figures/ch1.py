@@ -77,7 +77,7 @@ def attention_rule(
         draw.sign(ax, Z[i], "tied")
     draw.ring(ax, Z[i])
     labels = [f"${name}_{j + 1}$" for j in range(len(Z))]
-    draw.names_aside(ax, Z, labels, np.vstack(marked), gap=14)
+    draw.names_aside(ax, Z, labels, np.vstack(marked), gap=7)
     followed = ", ".join(str(j + 1) for j in np.flatnonzero(C))
     ax.set_title(f"{title}  $C_{i + 1} = \\{{{followed}\\}}$")
 
@@ -109,7 +109,7 @@ def rule(Z: Cloud, alpha: Number):
             draw.sign(ax, Z[~leads], "where it started")
             draw.trails(ax, [Z, after])
         draw.tokens(ax, after if panel == 2 else Z, leads)
-        draw.names_aside(ax, Z, names, np.vstack(marked), gap=13)
+        draw.names_aside(ax, Z, names, np.vstack(marked))
 
 
 def sectors(Z: Cloud):

@@ -46,29 +46,20 @@ def snapshots(end: limits.Limit, layers: list[int]):
         i, j = np.nonzero(C)
         draw.arrows(ax, Z[i], Z[j])
         draw.tokens(ax, Z, alone)
-        steps = (C @ Z / C.sum(1)[:, None] - Z)[end.leaders].astype(float)
         lead = np.asarray(Z[end.leaders], float)
-        offsets = _beside(lead, steps)
-        draw.names(ax, lead, end.leaders + 1, offsets, ha="center", va="center")
-
-
-def _beside(points, steps, gap=12):
-    """Where names go, in points of print: away from the nearest other point, and from
-    those that go somewhere at a right angle to their step."""
-    ways = points[:, None] - points
-    lengths = np.linalg.norm(ways, axis=-1) + np.diag(np.full(len(points), np.inf))
-    away = ways[np.arange(len(points)), lengths.argmin(1)]
-    aside = steps[:, ::-1] * [1, -1]
-    aside *= np.where((aside * away).sum(1) < 0, -1, 1)[:, None]
-    sides = np.where(steps.any(1)[:, None], aside, away)
-    return gap * sides / np.linalg.norm(sides, axis=1)[:, None]
+        marked = np.vstack([Z, draw.between(Z[i], Z[j])]).astype(float)
+        draw.names_aside(ax, lead, end.leaders + 1, marked)
 
 
 def ends(panels: dict[str, limits.Limit]):
     """Limits, {title: limit}: the start (hollow), trails, leaders and their hull."""
     for ax, end in style.panels(panels):
-        draw.plane(ax, end.at(0), margin=0.12)
+        start = np.asarray(end.at(0), float)
+        draw.plane(ax, start, margin=0.12)
         _end(ax, end)
+        path = [end.at(k) for k in range(25)]
+        marked = np.vstack([*path, end.tokens]).astype(float)
+        draw.names_aside(ax, start, range(1, len(start) + 1), marked)
 
 
 def _end(ax, end):
@@ -89,6 +80,7 @@ def leaders_by_alpha(alphas, clouds: dict[str, Cloud]):
             bar = np.where(leads[:, i], row, np.nan)
             ax.plot(alphas, bar, color=colour, lw=9, solid_capstyle="butt")
         ax.set(xscale="log", xlabel="$\\alpha$", xlim=alphas[[0, -1]])
+        ax.xaxis.set_major_formatter("{x:g}")
         ax.set_ylim(-0.7, len(ever) - 0.3)
         ax.set_yticks(range(len(ever)), [f"token {i + 1}" for i in ever])
 

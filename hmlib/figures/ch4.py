@@ -54,18 +54,16 @@ def review(ax, why: Explanation, layer: int, Z: Cloud | None = None):
     Z = why.path.tokens[layer] if Z is None else Z
     leads = np.isin(np.arange(len(Z)), why.leaders)
     draw.plane(ax, why.path.tokens, margin=0.12)
-    x, y, side = draw.over_window(ax, lambda X: X @ why.v + why.bias)
+    x, y, side = draw.over_window(ax, lambda X: X @ why.v + why.bias, 60)
     ax.contourf(x, y, side, [-1e9, 0, 1e9], colors=[SKY, ORANGE], alpha=0.14)
     ax.contour(x, y, side, [0], colors=[INK], linewidths=1, linestyles="--")
     draw.marks(ax, Z[~leads], "o", color=BLUE, ms=4, mec=INK, mew=0.4)
     draw.marks(ax, Z[leads], "*", color=ORANGE, ms=13, mec=INK, mew=0.6)
     mean = why.counts @ Z / why.counts.sum()
     draw.marks(ax, mean, "^", color="black", ms=10, mec="white")
-    # A name stands on the side where there is room for it.
-    for z, i in zip(Z[leads], np.flatnonzero(leads), strict=True):
-        right = z[0] > np.mean(ax.get_xlim())
-        side = {"ha": "right" if right else "left"}
-        draw.names(ax, z[None], [why.words[i]], (-5 if right else 5, 5), size=9, **side)
+    words = [why.words[i] for i in np.flatnonzero(leads)]
+    edge = np.stack([x, y], axis=-1)[abs(side) < 0.02 * np.ptp(side)]
+    draw.names_aside(ax, Z[leads], words, np.vstack([Z, mean[None], edge]), size=9)
 
 
 def reviews(panels: dict[str, tuple[Explanation, int]], columns: int, size):
@@ -144,7 +142,7 @@ def along_and_across(words: list[dict]):
                 draw.stars(ax, (x, y), size=12)
             else:  # names left and right in turn, which step aside for each other
                 side, gap = 1 - 2 * (k % 2), 0.75
-                height = last[side] = max(y, last[side] + 0.34)
+                height = last[side] = max(y, last[side] + 0.44)
                 draw.circles(ax, (x, y), SKY, size=7)
             line = {"arrowstyle": "-", "color": INK, "lw": 0.4, "shrinkB": 4}
             align = {"ha": "left" if side > 0 else "right", "va": "center"}

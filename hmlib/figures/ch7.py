@@ -14,7 +14,7 @@ def token_moves(panels: dict[str, tuple[Cloud, Cloud]]):
     for ax, (before, after) in style.panels(panels, size=(7.5, 2.9)):
         draw.plane(ax, before, after, margin=0.1)
         draw.arrows(ax, before, after)
-        draw.marks(ax, after, "D", color=ORANGE, mec=INK, ms=9)
+        draw.marks(ax, after, "D", mfc="none", mec=INK, mew=1.3, ms=11)
         draw.circles(ax, before, size=5)
 
 

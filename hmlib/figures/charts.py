@@ -38,6 +38,8 @@ def lines(
             where = ticks if isinstance(ticks, dict) else {t: t for t in ticks}
             ax.set_xticks([*where], [f"{number:g}" for number in where.values()])
             ax.minorticks_off()
+        elif "x" in logs[k] and np.ptp(np.log10(ax.get_xlim())) > 5:
+            ax.xaxis.set_major_locator(plt.LogLocator(base=100))
         low, high = ax.get_ylim()
         if "y" in logs[k] and high < 1e4 * low:
             ax.yaxis.set_major_locator(plt.LogLocator(subs=(1, 2, 5)))
@@ -50,7 +52,7 @@ def lines(
             ax.grid(axis="y", lw=0.3)
         # A legend stands in the last panel of those with the same labels.
         if any(ax.get_legend_handles_labels()) and labels[k] not in labels[k + 1 :]:
-            ax.legend(facecolor="white", edgecolor="none")
+            ax.legend(facecolor="white", edgecolor="none", framealpha=0.75)
 
 
 def _draw(ax, series):
@@ -80,7 +82,7 @@ def _line(ax, x, values, form="o-", *, look, label):
     x, values = np.asarray(x, float)[order], values[order]
     low, middle, high = np.sort(values, 1).T if values.ndim == 2 else [values] * 3
     if dash:
-        ax.fill_between(x, low, high, color=colour, alpha=0.2, lw=0)
+        ax.fill_between(x, low, high, color=colour, alpha=0.14, lw=0)
     else:
         ax.vlines(x, low, high, color=colour, lw=1)
     size, inside = (5, colour) if dash else (6, "none")
@@ -111,7 +113,8 @@ def dots(panels: dict, xlabel="", reference: dict | None = None):
         ax.set(xlabel=xlabel, yticks=-np.arange(len(rows)), yticklabels=rows)
         ax.grid(axis="x", lw=0.3)
         if len(names) > 1:
-            ax.legend(frameon=False)
+            below = {"loc": "upper center", "bbox_to_anchor": (0.5, 0)}
+            ax.legend(frameon=False, ncols=2, borderaxespad=3.8, **below)
 
 
 def quartiles(rows) -> np.ndarray:

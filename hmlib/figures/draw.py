@@ -4,6 +4,8 @@ Hulls are blue, K is orange, and what lies ahead of a token is green. Each funct
 draws on axes; points are rows, (m, 2), or one point, of any numbers.
 """
 
+import re
+
 import numpy as np
 
 from hmlib.counting import vertices
@@ -12,6 +14,8 @@ from hmlib.geometry import HalfSpace
 from hmlib.limits import counter_clockwise
 from hmlib.shapes import Cloud, Mask, Tokens
 
+# Where a label may stand, best first.
+SIDES = np.array([(1, 1), (-1, 1), (1, -1), (-1, -1), (1, 0), (-1, 0), (0, 1), (0, -1)])
 # The look of each mark, by what it means.
 SIGNS = {
     "leads": {"marker": "*", "mfc": ORANGE, "mec": INK, "ms": 15},
@@ -86,17 +90,36 @@ def names(ax, points: Cloud, labels, offset=(7, 6), **style):
         ax.annotate(label, point, off, textcoords="offset points", **style)
 
 
-def names_aside(ax, points: Cloud, labels, marked: Cloud, gap: float = 11, **style):
-    """A label at each point, on the side that is farthest from all that is marked."""
+def names_aside(ax, points: Cloud, labels, marked: Cloud, gap=5, size=10):
+    """A label beside each point, where it hides no other one and least of the marks.
+
+    gap, size  between point and label, and of its letters, in points of print
+    """
     ax.apply_aspect()
-    width = ax.get_window_extent().width * 72 / ax.figure.dpi  # in points of print
-    unit = width / np.ptp(ax.get_xlim())
-    angle = np.linspace(0, 2 * np.pi, 16, endpoint=False) + np.pi / 4
-    sides = gap * np.stack([np.cos(angle), np.sin(angle)], axis=1)
-    spots = np.asarray(points, float)[:, None] + sides / unit
-    apart = np.linalg.norm(spots[:, :, None] - np.asarray(marked, float), axis=-1)
-    best = sides[np.minimum(apart.min(-1), 0.9 * gap / unit).argmax(1)]
-    names(ax, points, labels, best, ha="center", va="center", **style)
+    width = ax.get_window_extent().width * 72 / ax.figure.dpi
+    (left, right), (low, high) = ax.get_xlim(), ax.get_ylim()
+    unit, corner = width / (right - left), [left, low]
+    window = unit * np.array([right - left, high - low])
+    spots, marked = (unit * np.subtract(some, corner) for some in (points, marked))
+    boxes = []  # (centre, half its size) of the labels so far
+
+    def cost(spot, centre, half):
+        outside = np.maximum(half - np.minimum(centre, window - centre), 0).sum()
+        over = [np.maximum(half + h - abs(centre - c), 0).prod() for c, h in boxes]
+        hidden = (abs(marked - centre) < half + 3).all(1).sum()
+        own = np.linalg.norm(centre - spot)  # nearer to another, it would be its label
+        others = (np.linalg.norm(marked - centre, axis=1) < own).sum()
+        return 50 * outside + 5 * sum(over) + hidden + 3 * others
+
+    for point, spot, label in zip(points, spots, labels, strict=True):
+        letters = len(re.sub(r"[$\\_^{}]", "", str(label)))
+        half = size * np.array([0.32 * letters, 0.55])
+        room = np.where(SIDES.all(1), 0, 4)  # the more where it is not at a corner
+        centres = spot + SIDES * (gap + room[:, None] + half)
+        best = min(centres, key=lambda centre: cost(spot, centre, half))
+        boxes.append((best, half))
+        middle = {"ha": "center", "va": "center", "size": size}
+        names(ax, [point], [label], best - spot, **middle)
 
 
 def between(starts: Tokens, ends: Tokens, count: int = 30) -> np.ndarray:

@@ -10,6 +10,8 @@ const SIGNS = [ // sign, meaning, whether it is to be seen
   ["→", "whom it follows", ({ show }) => show.includes("arrows")],
   ["○", "where it started", ({ layer }) => layer >= 1],
   ["◎", "chosen", () => true],
+  ["─", "its way", ({ show, layer }) => show.includes("trails") && layer >= 1],
+  ["▭", "hull of a layer", ({ show }) => show.includes("hulls")],
   ["▰", "K", ({ show }) => show.includes("K")],
   ["□", "in S(K)", ({ show }) => show.includes("K")],
   ["◇", "limit", ({ show }) => show.includes("limit")],

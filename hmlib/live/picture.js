@@ -71,6 +71,7 @@ function hulls({ plane, course, tokens, layer, colours }) {
 function polytope({ plane, course: { end, K }, colours }) {
   if (!K) return;
   plane.polygon(K.corners)
+    .fill(colours.ground)
     .fill(colours.orange, 0.18)
     .stroke(colours.orange, 1.5, { dash: end.certified ? [] : [3, 4] });
   plane.marks("square", K.points.map((s) => s.point), 14).stroke(colours.orange, 2);
