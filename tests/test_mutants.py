@@ -58,6 +58,16 @@ def test_the_lists_are_data(mutate):
     assert len(set(names)) == len(names) >= 400
 
 
+def test_every_mutant_finds_its_text(mutate):
+    """Or it would be missed only by the next long run."""
+    sources = {}
+    for mutant in mutate.mutants():
+        if mutant.file not in sources:
+            sources[mutant.file] = (ROOT / mutant.file).read_text()
+        if mutant.old:
+            assert mutant.text(sources[mutant.file]), mutant.name
+
+
 def test_an_old_text_that_is_not_there_is_refused(mutate):
     mutant = mutate.Mutant("a.py", "sign", "a - b", "a + b")
     assert mutant.text("x = a - b") == "x = a + b"
