@@ -64,7 +64,7 @@ def test_every_mutant_finds_its_text(mutate):
     for mutant in mutate.mutants():
         if mutant.file not in sources:
             sources[mutant.file] = (ROOT / mutant.file).read_text()
-        if mutant.old:
+        if mutant.old and mutant.at is None:  # by hand
             assert mutant.text(sources[mutant.file]), mutant.name
 
 
