@@ -63,7 +63,8 @@ def review(ax, why: Explanation, layer: int, Z: Cloud | None = None):
     draw.marks(ax, mean, "^", color="black", ms=10, mec="white")
     words = [why.words[i] for i in np.flatnonzero(leads)]
     edge = np.stack([x, y], axis=-1)[abs(side) < 0.02 * np.ptp(side)]
-    draw.names_aside(ax, Z[leads], words, np.vstack([Z, mean[None], edge]), size=9)
+    still = np.vstack([Z[leads], edge])  # names do not jump in an animation
+    draw.names_aside(ax, Z[leads], words, still, size=9)
 
 
 def reviews(panels: dict[str, tuple[Explanation, int]], columns: int, size):
