@@ -301,7 +301,7 @@ def test_every_table_of_a_chapter_has_a_number(wide):
     """Table 4.1, 4.2 and so on, in chapter 4."""
     path, page, _ = wide
     tables = page.locator(".bd-article table.table")
-    numbers = tables.locator("> caption > .caption-number").all_inner_texts()
+    numbers = tables.locator("> caption > .caption-number").all_text_contents()
     chapter = int(path.split("/")[1][:2])
     expected = [f"Table {chapter}.{k + 1}" for k in range(tables.count())]
     assert [number.strip() for number in numbers] == expected != []
