@@ -8,7 +8,7 @@ the systematic ones (an operator swapped, a constant off by one, a condition dro
 that is equivalent, so that no test can notice it, is marked so with a proof of one line.
 
 Mutants live in copies of the tree under _build/mutants. What is known there is not run again: whoever was killed stays so
-until the mutated definition changes (or with --anew), survivors are tried again as soon as a test changes.
+until the mutated definition changes (or with --anew), survivors are tried again as soon as a test changes (not with --once).
 """
 
 import argparse
@@ -552,6 +552,9 @@ def main(arguments=None):
         "patterns", nargs="*", default=["*"], metavar="PATTERN", help='of "file: name"'
     )
     parser.add_argument("--anew", action="store_true", help="forget what is known")
+    parser.add_argument(
+        "--once", action="store_true", help="survivors of older tests count as such"
+    )
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument(
         "--list", action="store_true", help="show the mutants, run none"
@@ -585,6 +588,7 @@ def main(arguments=None):
         valid = row and (
             mutant in wrong
             or row["fate"] == "killed"
+            or given.once
             or row["tests"] == of_tests(mutant.tests)
         )
         return row if valid else None
