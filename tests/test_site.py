@@ -186,9 +186,11 @@ def test_a_link_is_opened_and_the_text_sets_the_figure(browser, path):
         places.count() >= 3
         and page.locator("span[data-show]:not([data-shown])").count() == 0
     )
+    state = page.locator("[data-show]").first.get_attribute("data-show")
+    layer = (*re.findall(r"layer=(\d+)", state), "0")[0]
     places.first.focus()
     page.keyboard.press("Enter")
-    figure.locator(".hm-status", has_text="Layer 0:").wait_for()
+    figure.locator(".hm-status", has_text=f"Layer {layer}:").wait_for()
     assert wrong == []
     page.context.close()
 
