@@ -187,6 +187,12 @@ def test_what_takes_too_much_room_is_refused_in_words():
     """Bugs: not asked about a run; another border of "far too much"."""
     with pytest.raises(ValueError, match=r"simulate would take .* fewer layers"):
         simulate(EMERGING, 1, 10**15)
+    for dials, what in (
+        ([Layer(1)] * 10_000, "layers"),
+        (Layer(1, temperature=1), "tokens"),
+    ):
+        with pytest.raises(ValueError, match=f"vary would take .* fewer {what}"):
+            vary(np.zeros((20_000, 2)), dials)
     for power, said in ((79, "GB"), (80, "far too much")):
         with pytest.raises(ValueError, match=said):
             inputs.room((2**power,), 1, "it", "Take less.")

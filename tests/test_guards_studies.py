@@ -645,6 +645,20 @@ def test_bands_of_frequency_have_eight_words_and_more(monkeypatch):
         assert len(leading.by_frequency(np.zeros(many), np.zeros(many))) == bands
 
 
+def test_the_settings_are_those_of_the_stored_results(monkeypatch):
+    """Bugs: another size, dimension, length or temperature than what the chapters show."""
+    stored = json.loads((provenance.ROOT / "results/statistics.json").read_text())
+    rows = {(row["law"], row["n"], row["d"], row["clouds"]) for row in stored["clouds"]}
+    tasks = [x.given for x in statistics.tasks() if x.name.startswith("clouds ")]
+    assert {(x["law"], x["n"], x["d"], x["many"]) for x in tasks} == rows
+    stored = json.loads((provenance.ROOT / "results/variations.json").read_text())
+    monkeypatch.setattr(variations, "_softmax", lambda facts, d: None)
+    assert variations.TABLES["softmax"]({}).keys() == stored["softmax"].keys()
+    lengths = {way: about["length"] for way, about in texts.WAYS.items()}
+    assert lengths.pop("full") == lengths.pop("pairs") == 400
+    assert lengths.pop("sentences") == 64 and set(lengths.values()) == {128}
+
+
 def test_a_learned_matrix_stays_positive():
     model = models.Variant(5, 2, heads=2, learn="positive")
     with torch.no_grad():
