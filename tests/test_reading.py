@@ -393,6 +393,17 @@ def test_cells_know_the_head_of_their_column():
     assert text.count("data-label") == 2
 
 
+def test_heads_say_mathematics_in_plain_text():
+    """Bug: "at 3 cdot 10^-4 , five seeds" stood before a cell."""
+    for given, said in {
+        r"at \(3 \cdot 10^{-4}\) , five seeds": "at 3 \u00b7 10\u207b\u2074, five seeds",
+        r"leaders, \(n = 10^5\)": "leaders, n = 10\u2075",
+        r"fits? ( \(\chi^2\) / free)": "fits? ( \u03c7\u00b2 / free)",
+        r"\(p_d^{-1/2}\)": "p_d^-1/2",
+    }.items():
+        assert tables.plain(given) == said
+
+
 def test_a_test_is_called_by_what_it_says():
     node = addnodes.pending_xref(
         "", nodes.literal("", "test_a_b"), reftarget="test_a_b"
