@@ -72,6 +72,15 @@ def test_what_is_not_for_readers_goes_and_the_books_picture_comes():
     ]
 
 
+def test_the_caption_of_a_table_stands_above_its_cell():
+    about = {"figure": {"caption": "Of {numref}`f`, $x$.", "name": "tab-x"}}
+    cells = copied(code("import hmlib", mystnb=about))
+    assert [cell.source for cell in cells] == [
+        "**Table.** Of f (book), $x$.",
+        "import hmlib",
+    ]
+
+
 def test_without_matplotlib_nothing_is_drawn_and_nothing_fails():
     left, right = lite_figures.canvas(1, 2)
     with lite_figures.canvas(size=(3, 4)) as ax:

@@ -8,6 +8,7 @@ import tarfile
 
 import pytest
 from browsing import PAGES, SITE, visit
+from bs4 import BeautifulSoup
 from test_project import tool
 
 from hmlib.live import links
@@ -286,27 +287,35 @@ parts => parts.filter(e => e.offsetParent && e.scrollWidth > e.clientWidth + 1)
 chapters = pytest.mark.parametrize("wide", CHAPTERS, indirect=True, scope="module")
 
 
-@chapters
-def test_no_code_and_no_table_of_a_chapter_is_cut(wide):
+def test_no_code_and_no_table_is_cut(wide):
     """At 1280 pixels, folded cells opened."""
     _, page, _ = wide
     folded = page.locator("details:not([open])").element_handles()
     for cell in folded:
         cell.evaluate("cell => cell.open = true")
-    assert page.locator("article :is(pre, table)").evaluate_all(CUT) == []
+    parts = "article :is(pre, table, div.math)"
+    assert page.locator(parts).evaluate_all(CUT) == []
     for cell in folded:
         cell.evaluate("cell => cell.open = false")
 
 
-@chapters
-def test_every_table_of_a_chapter_has_a_number(wide):
-    """Table 4.1, 4.2 and so on, in chapter 4."""
-    path, page, _ = wide
-    tables = page.locator(".bd-article table.table")
-    numbers = tables.locator("> caption > .caption-number").all_text_contents()
-    chapter = int(path.split("/")[1][:2])
-    expected = [f"Table {chapter}.{k + 1}" for k in range(tables.count())]
-    assert [number.strip() for number in numbers] == expected != []
+def test_every_table_has_a_number_and_says_what_it_is():
+    """Table 4.1, 4.2 and so on in chapter 4; on pages that are no chapter 1, 2, 3."""
+    beside = []
+    for path in PAGES:
+        page = BeautifulSoup((SITE / path).read_text(), "html.parser")
+        tables = page.select(".bd-article table.table")
+        captions = [table.select_one("caption") for table in tables]
+        assert all(caption.select_one(".caption-text") for caption in captions), path
+        numbers = [one.select_one(".caption-number").text.split() for one in captions]
+        assert {word for word, _ in numbers} <= {"Table"}
+        if path in CHAPTERS:
+            chapter = int(path.split("/")[1][:2])
+            expected = [f"{chapter}.{k + 1}" for k in range(len(tables))]
+            assert [number for _, number in numbers] == expected != []
+        else:
+            beside += [int(number) for _, number in numbers]
+    assert sorted(beside) == list(range(1, len(beside) + 1)) != []
 
 
 @chapters

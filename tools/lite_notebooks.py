@@ -55,6 +55,7 @@ def for_the_page(notebook, pictures, values=()):
             cells.append(told(source, cell.outputs, needed))
         else:
             outputs = [one for one in cell.outputs if one.output_type == "stream"]
+            cells += headed(cell)
             cells.append(nbformat.v4.new_code_cell(source, outputs=outputs))
         cells += shown(cell, pictures)
     for number, cell in enumerate(cells):
@@ -119,6 +120,15 @@ def told(source, outputs, needed):
     if printed:
         parts += ["*In the book it printed:*", f"```text\n{printed.rstrip()}\n```"]
     return nbformat.v4.new_markdown_cell("\n\n".join(parts))
+
+
+def headed(cell):
+    """What stands above the table that a cell makes: its caption."""
+    about = figure(cell)
+    if not about.get("name", "").startswith("tab-"):
+        return []
+    caption = plain(about["caption"], set())
+    return [nbformat.v4.new_markdown_cell(f"**Table.** {caption}")]
 
 
 def shown(cell, pictures):
