@@ -63,16 +63,6 @@ def note(folder):
     file.write_text(file.read_text() + "x" if file.exists() else "x")
 
 
-def deadly_clouds(deadly=None, **given):
-    """The clouds of chapter 9; where `deadly` names a file that is not there yet, the worker is killed."""
-    from studies import statistics
-
-    if deadly and not Path(deadly).exists():
-        Path(deadly).touch()
-        os.kill(os.getpid(), signal.SIGKILL)
-    return statistics.clouds(**given)
-
-
 def as_done(study, found, commit="abc"):
     """(facts, arrays) of tasks by name, as if this code had done them at this commit."""
     out, key = {}, graph.keys(study.tasks())

@@ -21,7 +21,7 @@ def no_size_is_small():
 def browser():
     if not BROWSER:
         pytest.skip(
-            "no Chromium on this machine: install it, for instance with `apt-get install chromium`"
+            "no Chromium on this machine: install it, for instance with `apt-get install chromium-headless-shell`"
         )
     playwright = pytest.importorskip("playwright.sync_api")
     with playwright.sync_playwright() as p:

@@ -268,28 +268,17 @@ def test_a_changed_digit_fails(tmp_path):
     """Strict nbval, with our conftest: the stored output is compared to the last digit."""
     import nbformat
 
-    for stored, code in (("0.3333\n", 0), ("0.3334\n", 1)):
+    for name, stored in {"right": "0.3333\n", "wrong": "0.3334\n"}.items():
         cell = nbformat.v4.new_code_cell("print(round(1 / 3, 4))", execution_count=1)
         cell.outputs = [nbformat.v4.new_output("stream", name="stdout", text=stored)]
-        nbformat.write(
-            nbformat.v4.new_notebook(cells=[cell]), tmp_path / "digits.ipynb"
-        )
-        command = [
-            sys.executable,
-            "-m",
-            "pytest",
-            "-q",
-            "-p",
-            "no:cacheprovider",
-            "-c",
-            ROOT / "pyproject.toml",
-        ]
-        done = subprocess.run(
-            [*command, "--rootdir", tmp_path, tmp_path / "digits.ipynb"],
-            capture_output=True,
-            text=True,
-        )
-        assert done.returncode == code, done.stdout
+        notebook = nbformat.v4.new_notebook(cells=[cell])
+        nbformat.write(notebook, tmp_path / f"{name}.ipynb")
+    command = [sys.executable, "-m", "pytest", "-v", "-p", "no:cacheprovider"]
+    command += ["-c", ROOT / "pyproject.toml", "--rootdir", tmp_path, tmp_path]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 1, done.stdout
+    assert "1 failed, 1 passed" in done.stdout
+    assert "__ wrong.ipynb::Cell 0 __" in done.stdout
 
 
 # Tools

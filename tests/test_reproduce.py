@@ -19,26 +19,25 @@ THREADS = REPRODUCE.THREADS.split()
 SAID = {"capture_output": True, "text": True, "cwd": ROOT}
 
 
-def test_two_runs_and_one_with_more_threads_give_the_same_record(tmp_path):
+def test_two_runs_with_more_threads_or_fewer_give_the_same_record(tmp_path):
     """But for how they were made."""
-    records = [tmp_path / f"{k}.json" for k in range(3)]
+    records = [tmp_path / f"{k}.json" for k in range(2)]
     command = [sys.executable, ROOT / "tools" / "reproduce.py"]
-    for record, threads in zip(records, "113", strict=True):
+    for record, threads in zip(records, "13", strict=True):
         many = os.environ | dict.fromkeys(THREADS, threads)
         run = [*command, "--only", "numbers", "--record", record]
         done = subprocess.run(run, env=many, **SAID)
         assert done.returncode == 0, done.stdout + done.stderr
-    first, second, third = (json.loads(record.read_text()) for record in records)
-    for other in (second, third):
-        assert first["inputs"] == other["inputs"] and first["found"] == other["found"]
-    assert first["made"]["threads"] != third["made"]["threads"]
+    first, other = (json.loads(record.read_text()) for record in records)
+    assert first["inputs"] == other["inputs"] and first["found"] == other["found"]
+    assert first["made"]["threads"] != other["made"]["threads"]
     assert {"commit", "machine", "versions", "seconds"} <= first["made"].keys()
     assert first["found"]["numbers"]["limits"]["n=8 d=2"]["digits"] == 12
-    same = subprocess.run([*command, "--compare", *records[1:]], **SAID)
+    same = subprocess.run([*command, "--compare", *records], **SAID)
     assert same.returncode == 0 and "the same" in same.stdout
     first["found"]["numbers"]["limits"]["n=8 d=2"]["digits"] = 11
     records[0].write_text(json.dumps(first))
-    other = subprocess.run([*command, "--compare", *records[:2]], **SAID)
+    other = subprocess.run([*command, "--compare", *records], **SAID)
     assert other.returncode == 1
     assert other.stderr == "They differ:\nfound/numbers/limits/n=8 d=2/digits\n"
 

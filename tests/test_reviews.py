@@ -611,7 +611,7 @@ def test_acl_imdb_is_the_same_data(official, tmp_path):
     archive = tmp_path / "aclImdb_v1.tar.gz"
 
     def write(texts):
-        with tarfile.open(archive, "w:gz", compresslevel=1) as tar:
+        with tarfile.open(archive, "w:gz", compresslevel=0) as tar:
             for i, (text, label, train) in enumerate(
                 zip(texts, official.labels, official.train, strict=True)
             ):

@@ -1,10 +1,9 @@
 """The study of chapter 9: what it counts against plain counts, the laws it fits against
-known ones; and the same results whoever runs it."""
+known ones."""
 
 import json
 import math
 from fractions import Fraction
-from pathlib import Path
 
 import numpy as np
 import oracle
@@ -15,12 +14,10 @@ torch = pytest.importorskip("torch", reason="studies need torch")
 pytest.importorskip("distributed", reason="studies need dask.distributed")
 
 import chores  # noqa: E402
-from dask.distributed import LocalCluster  # noqa: E402
 
 from hmlib import leaders, limit, simulate  # noqa: E402
 from hmlib.counting import LAWS, expected  # noqa: E402
 from studies import graph, laws, ledger, statistics  # noqa: E402
-from studies.graph import Task  # noqa: E402
 
 
 def facts(done):
@@ -277,44 +274,6 @@ def test_reviews(small):
 
 
 # The study as a graph
-
-
-def tiny(deadly=None):
-    given = {"law": "Gaussian", "n": 20, "d": 2, "many": 30, "alphas": [1.0, 0.2]}
-    names = [f"clouds Gaussian d=2 n={n}" for n in (20, 30)]
-    out = [
-        Task(name, chores.deadly_clouds, given | {"n": n, "deadly": deadly})
-        for n, name in zip((20, 30), names, strict=True)
-    ]
-    out += [
-        Task("basins", statistics.basins, needs={"one": names[0], "other": names[1]})
-    ]
-    given = {"law": "cube", "n": 20, "d": 3, "alpha": 0.5, "many": 5}
-    return [*out, Task("depth", statistics.depth, given)]
-
-
-def test_a_cluster_of_two_with_a_worker_killed_counts_the_same(tmp_path):
-    alone = graph.run(tiny(), tmp_path / "alone", workers=0, progress=False)
-    mark = str(tmp_path / "killed")
-    with LocalCluster(
-        n_workers=2, threads_per_worker=1, dashboard_address=":0"
-    ) as cluster:
-        done = graph.run(
-            tiny(mark),
-            tmp_path / "two",
-            scheduler=cluster.scheduler_address,
-            progress=False,
-        )
-    assert Path(mark).exists() and facts(done) == facts(alone)
-    for name, found in alone.items():
-        assert all(
-            torch.equal(value, done[name].arrays[key])
-            for key, value in found.arrays.items()
-        )
-    assert (
-        alone["clouds Gaussian d=2 n=20"][0]["alpha"][0]
-        != alone["clouds Gaussian d=2 n=20"][0]["alpha"][1]
-    )
 
 
 def test_the_study_in_miniature(small, monkeypatch, tmp_path):
