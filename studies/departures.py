@@ -319,8 +319,8 @@ DIALS = {
 
 
 def one_dial(dial, definite, seed, clouds=100, n=24, d=4, layers=60):
-    """The same clouds with one dial turned: same clusters as with none? how many? does
-    anything move in the end?"""
+    """Clouds with one dial turned: same clusters as with none? how many? does anything
+    move in the end?"""
     rng, rows = np.random.default_rng(seed), []
     scale = 2.0 if dial == "no normalisation" else 1.0
     for _ in range(clouds):

@@ -32,7 +32,7 @@ def leading(model, ids):
 
 
 def with_words(model, table):
-    """The same model with another table of words; padding stays."""
+    """A copy of the model with another table of words; padding stays."""
     other = deepcopy(model)
     with torch.no_grad():
         other.embedding.weight[1:] = table[1:]

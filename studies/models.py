@@ -165,7 +165,7 @@ def on_circle(t, lengths, decoder, depth, attention, alpha=4.0):
 
 
 def free(model):
-    """The same classifier with a plain table."""
+    """The classifier, its table a plain one from here on."""
     if parametrize.is_parametrized(model.embedding):
         parametrize.remove_parametrizations(model.embedding, "weight")
         model.embedding.weight.requires_grad_(True)

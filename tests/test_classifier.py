@@ -586,7 +586,7 @@ def test_evaluate_is_what_it_says():
 
 
 def test_a_seed_decides():
-    """The same twice, bit by bit, and by torch's own account with nothing that is left to chance; another seed differs."""
+    """Equal twice, bit by bit, and by torch's own account with nothing that is left to chance; another seed differs."""
     one = run()
     torch.rand(5)
     torch.use_deterministic_algorithms(True)
@@ -931,7 +931,7 @@ def test_what_is_in_the_way_of_a_checkpoint_is_named(tmp_path):
 
 
 def test_two_runs_share_a_folder(tmp_path, monkeypatch):
-    """The same call within an epoch of the first, and further than it: both end like an unbroken one."""
+    """One call again, within an epoch of the first and further than it: both end like an unbroken one."""
     unbroken, longer, evaluate, at_once = (
         run(epochs=5),
         run(epochs=8),

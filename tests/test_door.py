@@ -677,7 +677,7 @@ def test_a_tiny_temperature_is_hardmax(temperature):
 )
 @pytest.mark.parametrize("M", [None, np.array([[2.0, 1], [0, 1]])])
 def test_layers_at_the_ends_of_the_floats(power, dials, M):
-    """The same tokens on another scale, with temperature and tolerance on it as far as floats go, move alike."""
+    """Tokens on another scale, with temperature and tolerance on it as far as floats go, move alike."""
     scale, scores = 2.0**power, math.ldexp(1, max(-1074, min(2 * power, 1000)))
     moved = {
         name: value * scores if not isinstance(value, str) else value

@@ -50,7 +50,7 @@ def test_the_certificate_on_awkward_rational_clouds():
 
 @pytest.mark.long
 def test_floats_are_never_certified_wrongly():
-    """The same clouds as floats: where a plain float run goes astray, it is not believed."""
+    """Awkward clouds as floats: where a plain float run goes astray, it is not believed."""
     astray = 0
     for seed in range(1000, 1000 + 300 * MANY):
         Z, alpha, A = awkward(seed)

@@ -55,31 +55,34 @@ def attention_rule(
     sets = attention.attention_sets(Z, A)
     C, H = sets[i], geometry.half_space(Z[i], A)
     draw.plane(ax, Z)
-    draw.half_plane(ax, H)
-    marked = [Z, draw.between(Z[i], Z[C])]
-    if H.normal.any():  # a token at 0 looks nowhere
-        along = H.normal / np.linalg.norm(H.normal)
-        across = np.array([-along[1], along[0]])
-        size = np.ptp(ax.get_xlim())
-        tip = Z[i] + 0.22 * size * along
-        draw.arrows(ax, Z[i], tip, GREEN, width=2.2, gap=(6, 0))
-        if A is not None:
-            label = f"$A{name}_{i + 1}$"
-            draw.names(ax, [(Z[i] + tip) / 2], [label], 9 * across - [6, 4])
-        farthest = Z[i] + (Z[C] - Z[i])[0] @ along * along
-        ax.axline(farthest, farthest + across, color=GREEN, ls=":", lw=1.4)
-        lines = np.stack([Z[i], farthest])
-        marked += [draw.between(lines - size * across, lines + size * across, 200)]
-        marked += [draw.between(Z[i], tip)]
+    tip, lines = _looks(ax, Z[i], H, Z[C][:1])
+    if A is not None:
+        draw.names(ax, [(Z[i] + tip) / 2], [f"$A{name}_{i + 1}$"], (-6, 8))
     draw.arrows(ax, Z[[i] * C.sum()], Z[C], gap=(6, 5))
     draw.tokens(ax, Z, attention.alone(sets))
     if C.sum() > 1:
         draw.sign(ax, Z[i], "tied")
     draw.ring(ax, Z[i])
     labels = [f"${name}_{j + 1}$" for j in range(len(Z))]
-    draw.names_aside(ax, Z, labels, np.vstack(marked), gap=7)
+    marked = np.vstack([Z, draw.between(Z[i], Z[C]), lines])
+    draw.names_aside(ax, Z, labels, marked, gap=7)
     followed = ", ".join(str(j + 1) for j in np.flatnonzero(C))
     ax.set_title(f"{title}  $C_{i + 1} = \\{{{followed}\\}}$")
+
+
+def _looks(ax, z, H, others):
+    """The half-space of z, an arrow where it looks, and lines across it through others:
+    all on one are equally far. Returns the arrow's tip, and points on what is drawn."""
+    draw.half_plane(ax, H)
+    if not H.normal.any():  # at 0
+        return z, [z]
+    size, along = np.ptp(ax.get_xlim()), H.normal / np.linalg.norm(H.normal)
+    tip, across = z + 0.22 * size * along, size * np.array([-along[1], along[0]])
+    draw.arrows(ax, z, tip, GREEN, width=2.2, gap=(6, 0))
+    draw.trails(ax, [others - across, others + across], ":", color=GREEN, lw=1.4)
+    lines = np.vstack([[z], others])
+    lines = draw.between(lines - across, lines + across, 200)
+    return tip, np.vstack([draw.between(z, tip), lines])
 
 
 def rule(Z: Cloud, alpha: Number):
@@ -93,15 +96,7 @@ def rule(Z: Cloud, alpha: Number):
         goals = Z[attention.follow(Z)]
         marked = [Z, draw.between(Z, goals)] if panel else [Z]
         if not panel:
-            draw.half_plane(ax, geometry.half_space(Z[0]))
-            along = Z[0] / np.linalg.norm(Z[0])
-            across = np.ptp(ax.get_xlim()) * np.array([-along[1], along[0]])
-            for z in Z[1:]:
-                draw.trails(ax, [[z - across], [z + across]], ":", color=GREEN)
-                marked.append(draw.between(z - across, z + across, 200))
-            tip = Z[0] + 0.25 * np.ptp(ax.get_xlim()) * along
-            draw.arrows(ax, Z[0], tip, GREEN, width=2.2, gap=(6, 0))
-            marked.append(draw.between(Z[0], tip))
+            marked.append(_looks(ax, Z[0], geometry.half_space(Z[0]), Z[1:])[1])
             draw.ring(ax, Z[0])
         elif panel == 1:
             draw.arrows(ax, Z, goals)

@@ -76,7 +76,7 @@ def wired(value):
 
 
 class Exact(Checked):
-    """The same for numbers: floats, and the fractions that no float holds."""
+    """A checked attribute of numbers: floats, and fractions that no float holds."""
 
     def __init__(self, check: Callable):
         super().__init__(check)
