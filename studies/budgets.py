@@ -81,7 +81,7 @@ def used_parameters(net, texts):
 
 
 def again(folder, way, model, seed, **grid):
-    """A model of the grid with another seed, with that rate and dropout that are best on
+    """A model with another seed, at the rate and dropout of the grid that are best on
     validation."""
     best = max((facts for facts, *_ in grid.values()), key=lambda facts: facts["held"])
     if seed == 0:

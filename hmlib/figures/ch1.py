@@ -57,7 +57,7 @@ def attention_rule(
     draw.plane(ax, Z)
     tip, lines = _looks(ax, Z[i], H, Z[C][:1])
     if A is not None:
-        draw.names(ax, [(Z[i] + tip) / 2], [f"$A{name}_{i + 1}$"], (-6, 8))
+        draw.names(ax, [(Z[i] + tip) / 2], [f"$A{name}_{i + 1}$"], (0, -15))
     draw.arrows(ax, Z[[i] * C.sum()], Z[C], gap=(6, 5))
     draw.tokens(ax, Z, attention.alone(sets))
     if C.sum() > 1:
@@ -134,9 +134,9 @@ def sectors(Z: Cloud):
         draw.legend(ax, "leads", "follows")
 
 
-def forest(Z: Cloud, A: Matrix | None = None):
+def forest(Z: Cloud):
     """The attention forest: arrows to whom tokens follow; each tree has a colour."""
-    follows = attention.follow(Z, A)
+    follows = attention.follow(Z)
     root = attention.roots(follows)
     with canvas(size=(5.6, 5.2)) as ax:
         draw.plane(ax, Z, margin=0.06)

@@ -8,11 +8,11 @@ from hmlib.figures.style import BLUE, COLOURS, INK, canvas
 from hmlib.shapes import Cloud, Number
 
 
-def flow(ax, path: dynamics.Trajectory, layers=(0, 1, 2, 4, 8)):
+def flow(ax, path: dynamics.Trajectory):
     """The trails of all tokens to the leaders, the hulls of some layers, and K."""
     ax.axis("off")
     ax.set_aspect("equal")
-    for k in layers:
+    for k in (0, 1, 2, 4, 8):
         draw.hull(ax, path.tokens[k], alpha=0.14)
         draw.hull(ax, path.tokens[k], "none", 1, ec=BLUE, lw=0.6)
     leads = path.leaders(path.layers)

@@ -161,29 +161,28 @@ def hull(ax, points: Cloud, colour=SKY, alpha: float = 0.25, **edges):
     ax.fill(*rim.T, **look | edges)
 
 
-def discs(ax, centres: Cloud, radius: float, colour=BLUE):
+def discs(ax, centres: Cloud, radius: float):
     """The discs of a radius around some points, with dashed rims."""
     angle = np.linspace(0, 2 * np.pi, 200)
     for x, y in np.reshape(centres, (-1, 2)).astype(float):
         rim = x + radius * np.cos(angle), y + radius * np.sin(angle)
-        ax.fill(*rim, fc=colour, alpha=0.15)
-        ax.plot(*rim, "--", color=colour, lw=1)
+        ax.fill(*rim, fc=BLUE, alpha=0.15)
+        ax.plot(*rim, "--", color=BLUE, lw=1)
 
 
-def half_plane(ax, H: HalfSpace, colour=GREEN):
+def half_plane(ax, H: HalfSpace):
     """Shade { x : <normal, x> >= offset } in the window, and draw its boundary."""
     x, y, side = over_window(ax, lambda X: X @ np.asarray(H.normal, float) - H.offset)
     if (side > 0).any():
         top = abs(side).max() + 1
-        ax.contourf(x, y, side, [0, top], colors=[colour], alpha=0.16)
-        edge = {"linewidths": 1.2, "linestyles": "--"}
-        ax.contour(x, y, side, [0], colors=[colour], **edge)
+        ax.contourf(x, y, side, [0, top], colors=[GREEN], alpha=0.16)
+        ax.contour(x, y, side, [0], colors=[GREEN], linewidths=1.2, linestyles="--")
 
 
-def levels(ax, function, count: int = 12):
+def levels(ax, function):
     """Level lines of a function of points (..., 2) in the window."""
     x, y, height = over_window(ax, function, 200)
-    ax.contour(x, y, height, count, colors=INK, linewidths=0.5, alpha=0.35)
+    ax.contour(x, y, height, 12, colors=INK, linewidths=0.5, alpha=0.35)
 
 
 def over_window(ax, function, size: int = 2):
