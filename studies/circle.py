@@ -75,7 +75,10 @@ def _left(facts, name, rate):
         facts[f"left {name}, {seed}"] for seed in facts.seeds(f"left {name},", SEEDS)
     ]
     chosen = [run["epochs"][run["best"]] for run in runs]
-    return row | {key: [epoch[key] for epoch in chosen] for key in ("gone", "longer")}
+    row |= {key: [epoch[key] for epoch in chosen] for key in ("gone", "longer")}
+    seen = "longer", "validation_accuracy"
+    path = [[[epoch[key] for key in seen] for epoch in run["epochs"]] for run in runs]
+    return row | {"path": path}
 
 
 TABLES = {"curve": curve, "left": left}  # of results/circle.json
