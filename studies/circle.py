@@ -3,7 +3,7 @@ when training may leave the circle. `python -m studies circle`"""
 
 from functools import partial
 
-from studies.classifiers import circle, leave, scores
+from studies.classifiers import circle, leave, put_back, scores
 from studies.data import SHA256
 from studies.graph import Task
 from studies.ledger import present
@@ -43,7 +43,12 @@ def _of_one(seed):
             needs = {"first": f"circle {start}, {seed}"}
             how = {"attention": kind if kind != CONTROL else "pass-through"}
             options = given | how | {"rate": rate}
-            yield Task(f"left {kind}, {rate:g}, {seed}", leave, options, needs)
+            left = f"left {kind}, {rate:g}, {seed}"
+            yield Task(left, leave, options, needs)
+            if kind != CONTROL:
+                needs = needs | {"left": left}
+                back = f"back {kind}, {rate:g}, {seed}"
+                yield Task(back, put_back, {"way": "128"}, needs)
 
 
 def against(facts, name, control):
@@ -81,4 +86,14 @@ def _left(facts, name, rate):
     return row | {"path": path}
 
 
-TABLES = {"curve": curve, "left": left}  # of results/circle.json
+def back(facts):
+    """What was lost, and which part of it comes back with what is put back."""
+    ways = [f"{kind}, {rate:g}" for kind in list(WAYS_OUT)[1:] for rate in RATES]
+    return present({way: partial(_back, facts, way) for way in ways})
+
+
+def _back(facts, way):
+    return facts.over(f"back {way},", facts.seeds(f"back {way},", SEEDS))
+
+
+TABLES = {"curve": curve, "left": left, "back": back}  # of results/circle.json

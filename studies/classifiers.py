@@ -149,6 +149,27 @@ def leave(folder, way, seed, first, attention, rate, epochs=4):
     return facts, models.stored(model)
 
 
+def put_back(way, first, left):
+    """What `leave` has done, in parts: its words at the lengths, or in the directions,
+    that they had before; and without its layers."""
+    (facts, before), (_, after) = first[:2], left[:2]
+    old, new = before["embedding"], after["embedding"]
+    towards = torch.nn.functional.normalize
+    words = {
+        "as it is": new,
+        "lengths put back": towards(new) * old.norm(dim=1, keepdim=True),
+        "directions put back": towards(old) * new.norm(dim=1, keepdim=True),
+    }
+    tables = {name: after | {"embedding": table} for name, table in words.items()}
+    tried = {name: (tables[name], facts["depth"]) for name in words}
+    tried["without layers"] = after, 0
+    test = encoded(way).of("test")
+    return {
+        name: evaluate(models.rebuilt(*model), *test)[1]
+        for name, model in tried.items()
+    }, {}
+
+
 def interpreted(way, control, model=None, padding="mask", depth=8):
     """What leaders are worth, against the control's strongest words and random ones; of
     the published weights, if there is no model."""
