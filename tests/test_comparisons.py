@@ -388,6 +388,8 @@ def test_leaving_the_circle_in_miniature(small, tmp_path):
     assert len(result["left"]) == 12
     row = result["left"]["hardmax, 1e-05"]
     assert len(row["test"]) == row["against"]["seeds"] == 5 and "leaders" in row
+    assert np.shape(row["path"]) == (5, 1, 2)
+    assert np.shape(result["back"]["hardmax, 1e-05"]["lengths put back"]) == (5,)
 
 
 def test_whoever_leaves_trains_all_but_alpha(small, tmp_path):
@@ -404,6 +406,35 @@ def test_whoever_leaves_trains_all_but_alpha(small, tmp_path):
     assert left[0.1][1]["alpha"] == first[1]["alpha"]
     for name in ("held", "test", "leaders"):
         assert left[1e-12][0][name] == pytest.approx(first[0][name])
+
+
+def test_lengths_and_directions_are_put_back_apart(small):
+    """Words at other lengths are as before with these put back, and as they are with
+    the directions; words turned round, the other way about. Alike without layers."""
+    torch.manual_seed(0)
+    ids, start = small.of("test")[0], torch.randn(len(small.words), 2)
+    about = {"alpha": torch.tensor(2.0), "weight": torch.tensor([0.3, -1])}
+    about["bias"] = torch.tensor(0.1)
+
+    def judged(table, depth=3):
+        model = models.rebuilt(about | {"embedding": table}, depth)
+        return evaluate(model, ids, small.of("test")[1])[1]
+
+    first = {"depth": 3}, about | {"embedding": start}
+    longer = start * torch.rand(len(start), 1).add(0.5)
+    for after in (longer, start.flip(1)):
+        left = {}, about | {"embedding": after}
+        found, _ = classifiers.put_back("128", first, left)
+        as_before = judged(start)
+        if after is longer:
+            assert found["lengths put back"] == as_before
+            assert found["directions put back"] == found["as it is"]
+        else:
+            assert found["directions put back"] == as_before
+            assert found["lengths put back"] == found["as it is"]
+        assert found["as it is"] == judged(after)
+        assert found["without layers"] == judged(after, 0)
+    assert judged(longer) != judged(start) != judged(start.flip(1))
 
 
 def test_equal_budgets_in_miniature(small, tmp_path, monkeypatch):
