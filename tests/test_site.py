@@ -437,8 +437,14 @@ def test_axe_finds_nothing_in_the_light(wide, axe):
     assert violations(page, axe) == []
 
 
+# When the window changes, the theme looks again what can be scrolled, a while later.
+CODE_IS_SCROLLED_BY_KEYS = """() => [...document.querySelectorAll("article pre")].every(
+  (code) => code.scrollWidth <= code.clientWidth || code.tabIndex >= 0
+)"""
+
+
 def test_axe_finds_nothing_in_the_dark(narrow, axe):
     _, page, _ = narrow
     page.emulate_media(color_scheme="dark")
-    page.wait_for_timeout(500)  # the theme asks anew what can be scrolled
+    page.wait_for_function(CODE_IS_SCROLLED_BY_KEYS)
     assert violations(page, axe, OF_DARK_AND_NARROW) == []
