@@ -1,8 +1,8 @@
 """Hardmax transformers, exactly.
 
-The executable companion to two papers of Alcalde, Fantuzzi and Zuazua (arXiv 2407.01602 and 2502.02270). A module is a
-concept of the papers; the code reads like the formula above it. Importing it needs numpy alone: what is heavier loads
-when it is first used.
+The executable companion to two papers of Alcalde, Fantuzzi and Zuazua (arXiv 2407.01602
+and 2502.02270). A module is a concept of the papers; the code reads like the formula
+above it. Importing it needs numpy alone: what is heavier loads when it is first used.
 """
 
 from importlib import import_module
@@ -25,7 +25,8 @@ LATER = {
     "live.reviews": ("ReviewExplorer",),
 }
 
-# What numpy is enough for; the rest, `from hmlib import train` for instance, needs an extra, which its error names.
+# What numpy is enough for; the rest, `from hmlib import train` for instance, needs an
+# extra, which its error names.
 __all__ = [
     "ExactTransformer",
     "Layer",

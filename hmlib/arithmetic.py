@@ -1,7 +1,8 @@
-"""Numbers at their word: rationals, whole numbers, and floats that neither overflow nor hide that they are equal.
+"""Numbers at their word: rationals, whole numbers, and floats that neither overflow nor
+hide that they are equal.
 
-A cloud is an array of float64, or of `fractions.Fraction` (dtype object). What decides a tie is computed in whole
-numbers, which a float is, too, times a power of two.
+A cloud is an array of float64, or of `fractions.Fraction` (dtype object). What decides
+a tie is computed in whole numbers, which a float is, too, times a power of two.
 """
 
 import math
@@ -88,7 +89,7 @@ def exponent(X: np.ndarray, axis: Axes) -> np.ndarray:
 
 
 def distinct(Z: Cloud) -> tuple[np.ndarray, np.ndarray]:
-    """(first, inverse): the distinct rows are Z[first], in order, and Z is Z[first][inverse].
+    """(first, inverse): Z[first] are the distinct rows, in order; Z is Z[first][inverse].
 
     >>> first, inverse = distinct(np.array([[1, 2], [0, 0], [1, 2]], float))
     >>> first, inverse
@@ -108,7 +109,11 @@ def distinct(Z: Cloud) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _perhaps_equal(Z):
-    """The rows that share a weighted sum, in one order, hence the same for equal rows."""
+    """The rows that share a weighted sum, in one order, hence the same for equal rows.
+
+    If all rows are sorted, `limit` of 10^4 to 10^6 tokens takes 1.5 to 1.8 times as
+    long.
+    """
     d = Z.shape[1]
     weights = np.sqrt(np.arange(2, d + 2) / (d + 2)) / d
     total = sum(column * weight for column, weight in zip(Z.T, weights, strict=True))

