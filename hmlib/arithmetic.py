@@ -89,7 +89,7 @@ def exponent(X: np.ndarray, axis: Axes) -> np.ndarray:
 
 
 def distinct(Z: Cloud) -> tuple[np.ndarray, np.ndarray]:
-    """(first, inverse): Z[first] are the distinct rows, in order; Z is Z[first][inverse].
+    """(first, inverse): distinct rows are Z[first], in order; Z is Z[first][inverse].
 
     >>> first, inverse = distinct(np.array([[1, 2], [0, 0], [1, 2]], float))
     >>> first, inverse

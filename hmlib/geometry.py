@@ -125,7 +125,7 @@ def project(x: Token, vertices: Cloud, A: Matrix | None = None) -> Token:
 
 
 def _start(P, AP, A):
-    """Some points and their positive weights, to begin with; by floats if steps are dear.
+    """Points and their positive weights to begin with; if steps are dear, by floats.
 
     To 0 from 20 points in 12 dimensions that is 6 times faster, from 60 in 40 13 times.
     """

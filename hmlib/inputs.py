@@ -304,7 +304,7 @@ def array(X, name: str) -> np.ndarray:
 
 
 def numbers(X, name: str) -> np.ndarray:
-    """X as finite float64; as Fractions if it holds rationals, or what floats do not."""
+    """X as finite float64; as Fractions, for rationals and for what no float does."""
     given, X = X, array(X, name)
     if X.dtype.kind in "iuf":
         finite = np.isfinite(X).all()

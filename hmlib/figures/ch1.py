@@ -86,7 +86,7 @@ def _looks(ax, z, H, others):
 
 
 def rule(Z: Cloud, alpha: Number):
-    """The model in three pictures: who is farther for token 1; whom all follow; a step."""
+    """The model in three pictures: what token 1 sees, whom all follow, a step."""
     Z = np.asarray(Z, float)
     after, leads = dynamics.step(Z, alpha), attention.alone(attention.attention_sets(Z))
     names = [f"$z_{i + 1}$" for i in range(len(Z))]
