@@ -391,6 +391,7 @@ def test_cells_know_the_head_of_their_column():
     assert '<td data-label="name">a</td><td data-label="size n_1">1 &lt; 2</td>' in text
     assert "<p>before</p><table" in text and "</table><p>after</p>" in text
     assert text.count("data-label") == 2
+    assert tables.plain(r"\(1/\sqrt{\delta}\)") == "1/√δ"
 
 
 def test_heads_say_mathematics_in_plain_text():

@@ -248,6 +248,11 @@ MENDED = (
         r'<div class="sidebar-primary-item">(?=\s*<a class="navbar-brand logo")',
         '<div class="sidebar-primary-item" role="navigation" aria-label="Front page">',
     ),
+    # What follows a formula stays with it: no line begins with a comma.
+    (
+        r'(<span class="math notranslate nohighlight">[^<]*</span>)([.,;:!?)]+)',
+        r'<span class="together">\1\2</span>',
+    ),
 )
 
 

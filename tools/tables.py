@@ -6,7 +6,8 @@ from bs4 import BeautifulSoup
 
 TABLE = re.compile(r'<table[^>]*class="table\b.*?</table>', re.S)
 TEX = re.compile(r"\\(?:mathcal|mathbb|mathrm|operatorname|text)|\\[()]|[{}$]|\\")
-LETTERS = {r"\cdot": "\u00b7", r"\alpha": "\u03b1", r"\chi": "\u03c7"}
+LETTERS = {r"\cdot": "\u00b7", r"\sqrt": "\u221a", r"\alpha": "\u03b1"}
+LETTERS |= {r"\delta": "\u03b4", r"\Phi": "\u03a6", r"\chi": "\u03c7"}
 POWER = re.compile(r"\^(?:(\d)|\{(-?\d+)\})")
 RAISED = str.maketrans(
     "-0123456789", "\u207b\u2070\u00b9\u00b2\u00b3\u2074\u2075\u2076\u2077\u2078\u2079"
@@ -32,5 +33,5 @@ def labelled(table):
         cells = row.find_all("td", recursive=False)
         if len(cells) == len(heads):
             for head, cell in zip(heads, cells, strict=True):
-                cell["data-label"] = head
+                cell["data-label"] = head if cell.get_text(strip=True) else ""
     return str(soup)

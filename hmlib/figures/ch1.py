@@ -37,9 +37,9 @@ def _part(ax, y, part):
         ax.plot([0, -1, -1], [y - 1.45, y - 1.45, y], color=INK, lw=1)
         _flow(ax, (-1.02, y), (-0.15, y))
         return y + 0.15
-    colour = {"self-attention": ORANGE, "feed-forward": SKY}.get(part, "#BBBBBB")
+    colour = {"self-attention": ORANGE, "feed-forward": SKY}.get(part, "#999999")
     ax.barh(y, 1.5, 0.5, left=-0.75, color=colour, edgecolor=INK)
-    ax.text(0, y, part, color="black", **centred)
+    ax.text(0, y, part, color="#111111", **centred)  # in the dark, too
     return y + 0.25
 
 

@@ -60,10 +60,12 @@ def review(ax, why: Explanation, layer: int, Z: Cloud | None = None):
     draw.marks(ax, Z[~leads], "o", color=BLUE, ms=4, mec=INK, mew=0.4)
     draw.marks(ax, Z[leads], "*", color=ORANGE, ms=13, mec=INK, mew=0.6)
     mean = why.counts @ Z / why.counts.sum()
-    draw.marks(ax, mean, "^", color="black", ms=10, mec="white")
+    draw.marks(ax, mean, "^", color=INK, ms=10, mec="white")
     words = [why.words[i] for i in np.flatnonzero(leads)]
     edge = np.stack([x, y], axis=-1)[abs(side) < 0.02 * np.ptp(side)]
-    still = np.vstack([Z[leads], edge])  # names do not jump in an animation
+    end = why.counts @ why.path.tokens[-1] / why.counts.sum()
+    # Names do not jump in an animation; stars and the mean count more than the line.
+    still = np.vstack([*12 * [Z[leads]], *12 * [[end]], edge])
     draw.names_aside(ax, Z[leads], words, still, size=9)
 
 

@@ -12,6 +12,8 @@ from hmlib.figures.style import INK, SERIES, plt
 with inputs.extra("book"):
     from IPython.display import Markdown
 
+RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+
 
 def lines(
     panels: dict, xlabel="", ylabel="", log="", ticks=None, size=(7.5, 3.4), share=False
@@ -46,13 +48,23 @@ def lines(
             ax.yaxis.minorticks_off()
         for axis in (getattr(ax, f"{name}axis") for name in logs[k]):
             if axis is ax.yaxis or ticks is None:  # no small print: .001, no power
-                axis.set_major_formatter("{x:g}")
+                axis.set_major_formatter(_told)
                 axis.set_minor_formatter(plt.NullFormatter())
         if share:
             ax.grid(axis="y", lw=0.3)
         # A legend stands in the last panel of those with the same labels.
         if any(ax.get_legend_handles_labels()) and labels[k] not in labels[k + 1 :]:
             ax.legend(facecolor="white", edgecolor="none", framealpha=0.75)
+
+
+def _told(number, place=None):
+    """A mark of a logarithmic axis: 0.001, and 10⁻⁶ for what has more zeros."""
+    shown = f"{number:g}"
+    if "e" not in shown:
+        return shown
+    digits, power = shown.split("e")
+    tens = "10" + str(int(power)).translate(RAISED)
+    return tens if digits == "1" else f"{digits}·{tens}"
 
 
 def _draw(ax, series):
