@@ -53,6 +53,12 @@ KINDS = {
     "four heads, random A": {"kind": "variant", "dim": 2, "heads": 4},
     "feed-forward alone": {"kind": "variant", "dim": 2, "width": 16, "attend": False},
 }
+AT_RANDOM = {  # the like of it that follows a word drawn at random
+    "hardmax, alpha = 1": "random",
+    "hardmax, alpha = 1, 3 layers": "random, 3 layers",
+    "pass-through": "random, pass-through",
+    "pass-through, 3 layers": "random, pass-through, 3 layers",
+}
 LEAD = ("classifier", "variant")  # of which leaders are counted
 
 
@@ -120,6 +126,10 @@ def _of(way):
 # What goes to results/budgets.json
 
 
+def _regression(facts, way):
+    return facts[f"{way} TF-IDF"]["TF-IDF"]
+
+
 def table(facts, way):
     """Of each model with a task that is done: the grid, the chosen point with its
     seeds, and the difference from the control."""
@@ -127,13 +137,27 @@ def table(facts, way):
 
 
 def _row(facts, kind, way):
-    family, control = f"{way} {kind}", f"{way} {CONTROL}"
-    seeds = facts.seeds(family, SEEDS[way])
-    both = facts.seeds(control, seeds)
-    one, other = (facts.right(name, both) for name in (family, control))
+    family = f"{way} {kind}"
     grid = [facts[name]["held"] for name in points(kind, way).values()]
-    row = facts.over(family, seeds)
-    return row | {"grid": grid, "against": difference(one, other)}
+    row = facts.over(family, facts.seeds(family, SEEDS[way]))
+    return row | {"grid": grid, "against": _apart(facts, kind, CONTROL, way)}
+
+
+def _apart(facts, kind, other, way):
+    """The difference of two models, of the seeds that both are done with."""
+    seeds = facts.seeds(f"{way} {kind}", SEEDS[way])
+    both = facts.seeds(f"{way} {other}", seeds)
+    return difference(*(facts.right(f"{way} {x}", both) for x in (kind, other)))
+
+
+def leaders_or_anybody(facts, way):
+    """Words follow their leader, or a word drawn at random: the difference."""
+    return present(
+        {
+            kind: partial(_apart, facts, kind, other, way)
+            for kind, other in AT_RANDOM.items()
+        }
+    )
 
 
 TABLES = {
@@ -141,5 +165,10 @@ TABLES = {
     "kinds": lambda facts: KINDS,
     "128": lambda facts: table(facts, "128"),
     "sentences": lambda facts: table(facts, "sentences"),
-    "TF-IDF": lambda facts: {way: facts[f"{way} TF-IDF"]["TF-IDF"] for way in SEEDS},
+    "random": lambda facts: present(
+        {way: partial(leaders_or_anybody, facts, way) for way in SEEDS}
+    ),
+    "TF-IDF": lambda facts: present(
+        {way: partial(_regression, facts, way) for way in SEEDS}
+    ),
 }

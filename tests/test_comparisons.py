@@ -452,6 +452,12 @@ def test_equal_budgets_in_miniature(small, tmp_path, monkeypatch):
         row = result[way]["hardmax"]
         assert len(row["grid"]) == 2 and max(row["grid"]) == row["held"][0]
         assert row["parameters"][0] <= 60 * 2 + 4
+        assert set(result["random"][way]) == set(budgets.AT_RANDOM)
+        followed = result["random"][way]["pass-through"]["difference"]
+        alike = (
+            result[way][k]["test"] for k in ("pass-through", "random, pass-through")
+        )
+        assert followed == pytest.approx(np.subtract(*alike).mean(), abs=1e-6)
     assert len(result["TF-IDF"]["128"]["grid"]) == len(classifiers.STRENGTHS)
 
 
