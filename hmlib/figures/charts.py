@@ -153,12 +153,14 @@ def table(rows: Iterable[Iterable]) -> Markdown:
 
     Numbers stand as in print: with a minus, not a hyphen, and with a power of ten.
 
-    >>> print(table([["$d$", "leaders"], [2, "-4.10"], [4, "8e-07"], [8, "-"]]).data)
+    >>> rows = [[2, "-4.10"], [4, "8e-07"], [8, "1.1e+01"], [16, "-"]]
+    >>> print(table([["$d$", "leaders"], *rows]).data)
     | $d$ | leaders |
     |--|--|
     | 2 | −4.10 |
     | 4 | $8 \\cdot 10^{-7}$ |
-    | 8 | – |
+    | 8 | 11 |
+    | 16 | – |
     """
     rows = [[_printed(str(cell)) for cell in row] for row in rows]
     lines = ["| " + " ".join(f"{cell} |".lstrip() for cell in row) for row in rows]
@@ -178,9 +180,11 @@ def _printed(cell):
 
 
 def _power(found):
-    """1e-05 is $10^{-5}$, and what has no power of ten needs none."""
+    """1e-05 is $10^{-5}$; tens and hundreds need no power."""
     number, sign, power = found[1].replace("−", "-"), found[2].strip("+"), found[3]
     if not power:
         return found[1]
+    if not sign and power in ("1", "2"):
+        return f"{float(f'{number}e{power}'):g}".replace("-", "−")
     factor = "" if number == "1" else f"{number} \\cdot "
     return f"${factor}10^{{{sign}{power}}}$"
