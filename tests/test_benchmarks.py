@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from benchmarks import attention
-from studies.provenance import ROOT, merge
+from studies.provenance import PACKAGES, ROOT, merge
 
 
 def test_all_ways_compute_one_layer():
@@ -47,13 +47,7 @@ def test_a_small_run(tmp_path):
 
 def test_the_stored_result():
     stored = json.loads((ROOT / "results" / "benchmarks.json").read_text())["attention"]
-    assert stored["provenance"]["versions"].keys() == {
-        "python",
-        "numpy",
-        "torch",
-        "scipy",
-        "hmlib",
-    }
+    assert stored["provenance"]["versions"].keys() == {"python", *PACKAGES}
     assert [row["work"] for row in stored["reach"]] == list(attention.REACH)
     for row in stored["reach"]:
         sign, bound = attention.REACH[row["work"]]
