@@ -61,6 +61,8 @@ def test_a_page_is_complete_offline(wide):
         assert len(picture.get_attribute("aria-label")) > 40
         assert picture.bounding_box()["width"] > 100
     assert page.locator(".bd-article img[src$='.svg']").count() == 0
+    # What a cell draws takes the colours of the page; only what moves is a picture.
+    assert page.locator(".cell_output img:not([src$='.gif'])").count() == 0
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
