@@ -401,6 +401,8 @@ def test_heads_say_mathematics_in_plain_text():
         r"leaders, \(n = 10^5\)": "leaders, n = 10\u2075",
         r"fits? ( \(\chi^2\) / free)": "fits? ( \u03c7\u00b2 / free)",
         r"\(p_d^{-1/2}\)": "p_d^-1/2",
+        r"\(\langle Ax, x\rangle > 0\)": "\u27e8Ax, x\u27e9 > 0",
+        r"\(1/(1 - \Phi(\sqrt d))\)": "1/(1 - \u03a6(\u221ad))",
     }.items():
         assert tables.plain(given) == said
 

@@ -6,7 +6,8 @@ from bs4 import BeautifulSoup
 
 TABLE = re.compile(r'<table[^>]*class="table\b.*?</table>', re.S)
 TEX = re.compile(r"\\(?:mathcal|mathbb|mathrm|operatorname|text)|\\[()]|[{}$]|\\")
-LETTERS = {r"\cdot": "\u00b7", r"\sqrt": "\u221a", r"\alpha": "\u03b1"}
+LETTERS = {r"\cdot": "\u00b7", r"\sqrt ": "\u221a", r"\sqrt": "\u221a"}
+LETTERS |= {r"\langle ": "\u27e8", r"\rangle": "\u27e9", r"\alpha": "\u03b1"}
 LETTERS |= {r"\delta": "\u03b4", r"\Phi": "\u03a6", r"\chi": "\u03c7"}
 POWER = re.compile(r"\^(?:(\d)|\{(-?\d+)\})")
 RAISED = str.maketrans(
