@@ -28,6 +28,8 @@ STUDIES = {
     "about two hours on one core, all of it fifteen)",
     "ladder": "from the paper's protocol to the circle, one thing a step (about nine "
     "hours on one core)",
+    "penalised": "training with a penalty, chapter 7, at the size of the second paper "
+    "(about an hour and a half on one core)",
     "budgets": "every model with the same budget, on reviews and on sentences of "
     "another site (about twelve hours on one core)",
 }
