@@ -86,7 +86,7 @@ class ExactTransformer:
 
     classes      the labels, if it has some: the last block says which, by its number
     margin       sequences this near to one that was given get its label
-    temperature  with softmax up to there, all given sequences still get theirs
+    temperature  with softmax up to there, all given sequences still get what is theirs
     error        the largest on what was given: of a class number, or of a coordinate
     """
 
@@ -216,7 +216,9 @@ def classify_exactly(
     # Labels stay while no place is off by more than a third of a gap, and p > 1/2.
     thirds = [(M[j] - M[i]) / 3 for i, j in changes]
     slack = min([*thirds, line.number(1) / 2]) if changes else math.inf
-    warm = _temperature(line, slack, max(map(len, sequences)))
+    longest = max(map(len, sequences)) if mode == "set" else 1  # the mean is the mean
+    hot = heat(line, longest) + 2 * math.log(longest)  # the collapse is a block, too
+    warm = float(slack) / hot if hot else math.inf
     machine = ExactTransformer(script.blocks, classes, slack / line.stretch, warm)
     return replace(machine, error=_largest_error(machine, sequences, numbers))
 
@@ -256,18 +258,16 @@ def _labels_apart(y):
     return judge
 
 
-def _temperature(line, slack, longest):
-    """With softmax up to there, places are off by less than the slack.
+def heat(line: Line, longest: int) -> float:
+    """With softmax at T, places of sequences no longer are off by at most this times T.
 
     Softmax misses a maximum of scores p q by at most T log(n), of q by T log(n) / p,
     where p > 1/2. Through a block, errors grow by the factor 1 + c.
     """
-    heat, entropy = 0.0, 2 * math.log(longest)
+    h, entropy = 0.0, 2 * math.log(longest)
     for _, c, _ in line.folds:
-        heat += float(abs(c)) * (entropy + heat)
-    heat += entropy
-    measures = line.weights is not None
-    return math.inf if measures or heat == 0 else float(slack) / heat
+        h += float(abs(c)) * (entropy + h)
+    return h
 
 
 def _largest_error(machine, sequences, numbers):

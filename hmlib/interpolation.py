@@ -1,16 +1,18 @@
 """Exact interpolation: weights, written down, that take given sets of tokens to others.
 
 Sequences are separated as in `exact`. Then tokens that stand alone, the leaders, go to
-a circle so wide that all others follow them, and from there to their targets.
+a circle so wide that all others follow them, and from there to their targets. A strip
+of the line goes to one point, so softmax, which comes near it, arrives there, too.
 """
 
+import math
 from dataclasses import replace
 from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 
-from hmlib.exact import ExactTransformer, Script, different, read_sequences
+from hmlib.exact import ExactTransformer, Script, different, heat, read_sequences
 from hmlib.inputs import refuse
 from hmlib.separation import Verdict, power, separate
 from hmlib.shapes import Cloud, Number
@@ -21,13 +23,6 @@ class Alone(NamedTuple):
 
     gap: Number
     place: Number
-
-
-class Ray(NamedTuple):
-    """A direction, and the least distance along it that tells a point from others."""
-
-    width: Number
-    f: tuple
 
 
 def interpolate_exactly(inputs: list[Cloud], outputs: list[Cloud]) -> ExactTransformer:
@@ -44,6 +39,7 @@ def interpolate_exactly(inputs: list[Cloud], outputs: list[Cloud]) -> ExactTrans
     outputs  N arrays (m, d), each with at most as many tokens as its input; equal
              tokens count once, in both
     `.error` is how far a coordinate of what was given is off at most, 0 for Fractions.
+    `.temperature`: with softmax up to there, it is no more.
     """
     X, Y = read_sequences(input=inputs, output=outputs)
     if len(X) != len(Y):
@@ -67,9 +63,11 @@ def interpolate_exactly(inputs: list[Cloud], outputs: list[Cloud]) -> ExactTrans
     radius = 8 / power(max([line.P.max(), *(abs(y).max() for y in targets)]))
     script = Script(line)
     script.add("reset", [(1, 0, script.plane[0])])
-    points = _to_the_circle(script, line.P, [place for place, _ in leaders], radius)
-    _to_the_targets(script, points, [target for _, target in leaders], radius)
-    machine = ExactTransformer(script.blocks)
+    places, ends = zip(*leaders, strict=True)
+    points, slack = _to_the_circle(script, line.P, places, radius)
+    room = _to_the_targets(script, points[:, 0], ends, radius)
+    warm = _temperature(line, slack, room, max(map(len, X)))
+    machine = ExactTransformer(script.blocks, temperature=warm)
     return replace(machine, error=_largest_error(machine, X, Y))
 
 
@@ -111,44 +109,63 @@ def _leaders_alone(counts):
 def _to_the_circle(script, P, places, radius):
     """Select leaders, each to its own point, farther out than all that stays behind.
 
-    There they stay, and everybody else goes to one of them.
+    There they stay, and everybody else goes to one of them; then all drop to the line.
+    Returns the points, and how far places may be off.
     """
-    taken, points, axis = set(P.flat), [], script.plane[0]
-    for k, place in enumerate(places):
-        u = script.number(7) * (k + 1) / (10 * len(places))
+    taken, points, slack, axis = set(P.flat), [], script.number(1) / 2, script.plane[0]
+    for k, place in enumerate(places, 1):
+        u = script.number(7) * (len(places) + k) / (20 * len(places))
         x, y = radius * (1 - u * u) / (1 + u * u), 2 * radius * u / (1 + u * u)
         points.append(script.array([x, y]) @ script.plane)
         taken.remove(place)
         gap = min([abs(other - place) for other in taken] + [place])
-        _bump(script, "select", axis, place, gap, points[-1] - place * axis)
+        _squash(script, "select", place, gap, points[-1])
+        slack = min(slack, gap / 4)
         taken.add(x)
-    Q = K = script.plane
-    last = script.blocks.pop()._replace(Q=Q, K=K, V=Q.T @ K, rho=script.number(0))
+    Q, V = script.plane, np.outer(axis, axis)
+    last = script.blocks.pop()._replace(Q=Q, K=Q, V=V, rho=script.number(0))
     script.blocks.append(last)
-    return np.array(points)
+    return np.array(points), slack
 
 
-def _to_the_targets(script, points, targets, radius):
-    """Move leaders to targets, in directions that tell them from all other points."""
-    rng = np.random.default_rng(1)
-    for k, target in enumerate(targets):
-        others, best = points[(points != points[k]).any(1)], Ray(0, ())
-        while not best.width:
-            for f in script.array(rng.integers(-64, 65, (16, len(target)))):
-                width = min(abs((others - points[k]) @ f), default=radius)
-                best = max(best, Ray(width / (1 + abs(f).sum()), tuple(f)))
-        f = script.array(best.f)
-        gap = best.width * (1 + abs(f).sum())
-        _bump(script, "move", f, points[k] @ f, gap, target - points[k])
-        points[k] = target
+def _to_the_targets(script, places, targets, radius):
+    """Move leaders to targets, which are nearer to 0 than all of them."""
+    gaps = [
+        min([*abs(np.delete(places, k) - x), x - radius / 4])
+        for k, x in enumerate(places)
+    ]
+    for x, gap, target in zip(places, gaps, targets, strict=True):
+        _squash(script, "move", x, gap, target)
+    return min(gaps) / 4
 
 
-def _bump(script, stage, f, centre, gap, displacement):
-    """Move what is within gap / 4 of <f, x> = centre, and nothing so near to others."""
-    script.read = f, 0
-    edges = [2 * (4 * centre + k * gap) / (4 * gap) for k in (-3, -1, 1, 3)]
-    signs = zip(edges, (1, -1, -1, 1), strict=True)
-    script.add(stage, [(2 / gap, -edge, s * displacement) for edge, s in signs], eta=1)
+def _squash(script, stage, place, gap, point):
+    """Take what is within gap / 4 of a place on the line to one point.
+
+    What is as near to other places stays. The slope is -1 inside of the strip.
+    """
+    axis, move = script.plane[0] * gap / 4, point - place * script.plane[0]
+    bends = (
+        (-3, move + axis),
+        (-1, -move - 3 * axis),
+        (1, 3 * axis - move),
+        (3, move - axis),
+    )
+    edges = [(2 * (4 * place + k * gap) / (4 * gap), what) for k, what in bends]
+    script.add(stage, [(2 / gap, -edge, what) for edge, what in edges], eta=1)
+
+
+def _temperature(line, slack, room, longest):
+    """With softmax up to there, all arrive in their strips.
+
+    Places are off by less than the slack, so leaders are on the circle. Of scores
+    <x, y> softmax misses the maximum by at most T log(n). So a leader misses its place
+    by at most the root of 2 T log(n), and the others by 2 T log(n), as p > 1/2.
+    """
+    entropy, room = 2 * math.log(longest), float(room)
+    hot = heat(line, longest)
+    rules = (float(slack), hot), (room, entropy), (room**2, entropy)
+    return min((most / each for most, each in rules if each), default=math.inf)
 
 
 def _largest_error(machine, X, Y):

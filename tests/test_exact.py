@@ -8,11 +8,12 @@ from itertools import combinations
 import numpy as np
 import pytest
 from clouds import exact as fractions
+from cooling import softmax_error
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hmlib import classify_exactly, interpolate_exactly
-from hmlib.exact import Block, padded
+from hmlib.exact import Block, ExactTransformer, padded
 
 MANY = int(os.environ.get("HMLIB_CLOUDS", 1))
 
@@ -511,6 +512,100 @@ def test_interpolation_without_any_error(X, seed):
     )
     assert as_floats.error < 1e-6 and len(as_floats.blocks) <= 2 * M + len(X)
     assert {tuple(z) for z in by_hand(machine.blocks, X[0])} == {tuple(z) for z in Y[0]}
+
+
+@pytest.mark.parametrize("name", ["random", "vocabulary", "extremes", "nested"])
+def test_interpolation_with_softmax(name):
+    """Up to .temperature the account of `cooling`, which knows the blocks alone, has no error at all in the end: all
+    errors of softmax are gone in the strips. Rounding is left, and well above it nothing holds."""
+    X = family(name, 8, longest=12)
+    Y = targets(X)
+    machine = interpolate_exactly(X, Y)
+    T = machine.temperature
+    assert 0 < T < np.inf
+    for x, y in zip(X, Y, strict=True):
+        assert softmax_error(machine, x, T).max() == 0
+        end = machine.transform(x, temperature=T)
+        away = abs(end[:, None] - y).max(-1)
+        assert max(away.min(1).max(), away.min(0).max()) < 1e-6
+    apart = [
+        abs(machine.transform(x, temperature=1e6 * T) - machine.transform(x)).max()
+        for x in X
+    ]
+    assert max(apart) > 0.01
+
+
+def test_the_account_of_softmax():
+    """It is a bound: of machines, and of random blocks, at temperatures at which they err."""
+    seen = set()
+    for seed in range(30):
+        draw = np.random.default_rng(seed)
+        n, d = draw.integers(2, 6, 2)
+        blocks = [
+            Block(
+                "any",
+                draw.normal(size=(3, d)),
+                draw.normal(size=(d, 3)) * draw.integers(0, 2),
+                5 * draw.normal(size=3),
+                draw.normal(),
+                draw.normal(size=(2, d)),
+                draw.normal(size=(2, d)),
+                draw.normal(size=(d, d)),
+                draw.normal(),
+            )
+            for _ in range(draw.integers(1, 3))
+        ]
+        machine, X = ExactTransformer(blocks), 3 * draw.normal(size=(n, d))
+        for T in (0.03, 0.3, 3.0):
+            bound = softmax_error(machine, X, T)
+            found = abs(machine.transform(X, temperature=T) - machine.transform(X))
+            assert (found <= 1.000001 * bound + 1e-12).all()
+            seen.add((bool(np.isinf(bound).any()), bool((found > 1e-3 * bound).any())))
+    assert (True, False) in seen and (False, True) in seen
+
+
+def test_the_temperature_of_interpolation_by_hand():
+    """One leader, who has to be far out: the circle has radius 8 * 1024, and u = 7 / 10."""
+    X, n = np.random.default_rng(3).normal(size=(7, 2)), 7
+    machine = interpolate_exactly([X], [[[1000.0, 0.0]]])
+    x = 8192 * (1 - 0.49) / (1 + 0.49)
+    room = (x - 8192 / 4) / 4
+    assert machine.temperature == pytest.approx(room / (2 * np.log(n)))
+    # What follows would not arrive much beyond it, where leaders alone still would.
+    assert np.isinf(softmax_error(machine, X, room**2 / (2 * np.log(n)))).all()
+
+
+def test_leaders_stay_in_a_crowd():
+    """Of sixty leaders one has 500 copies: its neighbours on the circle hear them, unless it is cold."""
+    rng = np.random.default_rng(0)
+    words = rng.normal(size=(60, 2))
+    X, Y = (
+        np.vstack([words, np.repeat(words[:1], 500, 0)]),
+        rng.normal(size=(60, 2)) / 4,
+    )
+    machine = interpolate_exactly([X], [Y])
+    T = machine.temperature
+    assert softmax_error(machine, X, T).max() == 0
+    # 2 T log(n) < room still holds here, and it is not enough.
+    room = np.sqrt(T * 2 * np.log(len(X)))
+    warm = room / (2 * np.log(len(X)))
+    moved = abs(machine.transform(X, temperature=warm) - machine.transform(X)).max()
+    assert room < 0.05 and moved > 1
+
+
+def test_targets_are_out_of_the_way():
+    """127 / 512 of the radius, which is nearly a quarter: no strip may reach there."""
+    X = fractions([[0, 0], [1, 2]])
+    Y = fractions([[127, 0], [127, 1]])
+    machine = interpolate_exactly([X], [Y])
+    assert machine.error == 0
+    assert {tuple(z) for z in by_hand(machine.blocks, X)} == {tuple(y) for y in Y}
+
+
+def test_one_token_needs_no_cold():
+    machine = interpolate_exactly([[[0.0, 1.0]], [[2.0, 0.0]]], [[[1, 1]], [[5, 5]]])
+    assert machine.temperature == np.inf
+    assert np.allclose(machine.transform([[2.0, 0.0]], temperature=1e9), [[5, 5]])
 
 
 def test_the_bound_of_interpolation_is_attained():
