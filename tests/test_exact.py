@@ -675,6 +675,28 @@ def test_the_tikhonov_bound(seed, eps):
     assert eps * (exact @ exact - theta @ theta) + 1e-12 >= E
 
 
+@pytest.mark.parametrize("power", [2, 4])
+def test_the_penalised_loss_falls_faster_than_the_penalty(power):
+    """E = |x - y|^power on a line of pairs that differ by 1: the minimiser is known up to one equation. E / eps goes to
+    0, like eps if losses grow like squares of distances, and more slowly if they are flatter."""
+    eps = np.geomspace(1e-2, 1e-6, 9)
+    loss = []
+    for e in eps:
+        # Of x - y = g the shortest is (g, -g) / 2, of length g^2 / 2: minimise (1 - g)^power + e g^2 / 2.
+        low, high = 0.0, 1.0
+        for _ in range(200):
+            g = (low + high) / 2
+            falls = power * (1 - g) ** (power - 1) > e * g
+            low, high = (g, high) if falls else (low, g)
+        loss.append((1 - low) ** power)
+    over = loss / eps
+    assert (np.diff(over) < 0).all() and over[-1] < 0.02
+    slope = np.diff(np.log(loss)) / np.diff(np.log(eps))
+    assert np.allclose(slope[-2:], power / (power - 1), atol=0.02)
+    if power == 2:  # the constant of the lemma: rho^2 = 1/2, and E = 2 distance^2
+        assert (np.array(loss) <= 16 * 0.5 * eps**2 / 2).all()
+
+
 # The object
 
 
