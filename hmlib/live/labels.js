@@ -27,7 +27,9 @@ export function place({ pen, width, height, colours }, labels, marked) {
         const box = beside(at, side, gap + more, wide);
         const inside = overlap(box, [2, 2, width - 2, height - 2]);
         const outside = wide * HEIGHT - inside, hidden = over(box, texts);
-        const cost = 9 * outside + 3 * hidden + over(box, taken) + 2 * more;
+        const crossed = more ? crossings(at, box, texts) : 0;
+        const cost =
+          9 * outside + 3 * hidden + over(box, taken) + 2 * more + 40 * crossed;
         if (cost < least - 1) (least = cost), (best = { box, more, hidden });
       }
     }
@@ -53,13 +55,27 @@ function writeIn(pen, text, [left, , , bottom], colours) {
   pen.fillText(text, left, bottom - 3);
 }
 
-/** A line from a point to the nearest place of its label. */
-function leadTo(pen, [x, y], [left, top, right, bottom], colours) {
+/** The place of a label that is nearest to its point. */
+function nearestOf([left, top, right, bottom], [x, y]) {
   const within = (u, low, high) => Math.min(high, Math.max(low, u));
+  return [within(x, left, right), within(y, top, bottom)];
+}
+
+/** How much of the line to a label runs through others, in eighths. */
+function crossings(at, box, texts) {
+  const to = nearestOf(box, at), eighths = [1, 2, 3, 4, 5, 6, 7];
+  const points = eighths.map((k) => at.map((x, c) => x + (k / 8) * (to[c] - x)));
+  const within = ([x, y], [left, top, right, bottom]) =>
+    x > left && x < right && y > top && y < bottom;
+  return points.filter((p) => texts.some((other) => within(p, other))).length;
+}
+
+/** A line from a point to its label. */
+function leadTo(pen, at, box, colours) {
   Object.assign(pen, { strokeStyle: colours.faint, lineWidth: 1 });
   pen.setLineDash([]);
   pen.beginPath();
-  pen.moveTo(x, y);
-  pen.lineTo(within(x, left, right), within(y, top, bottom));
+  pen.moveTo(...at);
+  pen.lineTo(...nearestOf(box, at));
   pen.stroke();
 }
