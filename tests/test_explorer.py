@@ -409,6 +409,87 @@ def test_a_link_has_what_is_left_out_and_never_the_text_unless_asked(page, model
     page.locator(".hm-status", has_text="This link is damaged").wait_for()
 
 
+def test_places_of_the_text_set_the_explorer_before_them(browser, model, tmp_path):
+    """Those of chapter 4, by mouse and by keys; a text that tells a review stays text, too."""
+    chapter = (ROOT / "notebooks" / "04_sentiment.ipynb").read_text()
+    said = re.findall(r'<span data-show=\\"([^>]*)\\">', chapter)
+    spans = [f'<p>See <span data-show="{text}">{text}</span>.</p>' for text in said]
+    (tmp_path / "_static").mkdir()
+    reviews.write_review_model(model, tmp_path / "_static" / "review-model.js")
+    address = live_page(tmp_path, ReviewExplorer())
+    file = tmp_path / "page.html"
+    broken = '<p><span data-show="review=unheard-of">x</span></p>'
+    text = file.read_text().replace("</main>", "".join(spans) + broken + "</main>")
+    file.write_text(text)
+    page, wrong = visit(browser, address)
+    load(page)
+    buttons = page.locator("button.hm-show")
+    assert len(said) >= 5 and buttons.count() == len(said)
+    names = {name.replace(" ", "-"): text for name, text in reviews.EXAMPLES.items()}
+    shown = set()
+    for k, text in enumerate(map(unescape, said)):
+        buttons.nth(k).focus()
+        page.keyboard.press("Enter")
+        asked = dict(part.split("=") for part in text.split("&"))
+        assert page.get_by_label("Your review").input_value() == names[asked["review"]]
+        left = asked.get("left")
+        assert (f"Left out: {left}." in status(page)) == bool(left)
+        shown.add(asked["review"])
+    assert {"negation,-a-failure", "an-accident"} <= shown
+    assert wrong == []
+    page.context.close()
+
+
+@pytest.mark.parametrize("width", [1280, 400])
+def test_nothing_jumps_while_words_are_left_out(page, width):
+    """The words are below the verdict, and under the pointer."""
+    page.set_viewport_size({"width": width, "height": 900})
+    load(page)
+    text = (
+        "great actors story ending boring film time plot music scene acting wonderful"
+    )
+    page.get_by_label("Your review").fill(text)
+    page.wait_for_timeout(150)
+    places = "[...document.querySelectorAll('.hm-columns, .hm-text, .hm-more')]"
+    tops = f"{places}.map((node) => node.offsetTop)"
+    words = (
+        "[...document.querySelectorAll('.hm-text > *')].map((node) => node.offsetLeft)"
+    )
+    before, lefts = page.evaluate(tops), page.evaluate(words)
+    for word in text.split()[:10]:
+        page.get_by_role("button", name=word, exact=False).first.click()
+        page.wait_for_timeout(60)
+        assert page.evaluate(tops) == before, word
+        assert page.evaluate(words) == lefts, word
+    assert "Left out: great, actors, story, ending, …." in status(page)
+
+
+def test_leaders_that_lie_close_are_all_named(browser):
+    """Farther off, with a line; no label hides another."""
+    page = browser.new_page()
+    written = page.evaluate(
+        """async (source) => {
+          const H = await import(URL.createObjectURL(new Blob([source], { type: "text/javascript" })));
+          const found = { far: [], near: [] };
+          for (const kind of ["far", "near"]) {
+            const pen = document.createElement("canvas").getContext("2d");
+            pen.fillText = (text, x, y) => found[kind].push([x, y, pen.measureText(text).width]);
+            const labels = [..."abcdefghij"].map((letter) => letter.repeat(9)).map((text, i) =>
+              ({ at: [200 + i, 100 + i], text, font: "13px sans-serif", far: kind === "far" }));
+            H.place({ pen, width: 300, height: 200, colours: {} }, labels, []);
+          }
+          return found;
+        }""",
+        source("labels.js"),
+    )
+    page.close()
+    assert len(written["near"]) < 10 == len(written["far"])
+    for i, (x, y, wide) in enumerate(written["far"]):
+        assert x >= 0 and x + wide <= 300
+        for u, v, other in written["far"][:i]:
+            assert abs(y - v) >= 13 or abs(x - u) >= min(wide, other) - 2
+
+
 def test_markup_is_shown_and_not_run(page):
     load(page)
     page.get_by_label("Your review").fill(

@@ -321,9 +321,12 @@ def test_what_the_chapters_show_can_be_shown():
         "01_geometry",
         "02_convergence",
         "03_leaders",
+        "04_sentiment",
+        "11_limits_that_are_no_vertices",
     }
     for _, text in places():
-        assert Playground.from_link(sealed(text)).tokens
+        if not text.startswith("review="):  # of which test_explorer.py knows
+            assert Playground.from_link(sealed(text)).tokens
 
 
 def test_places_of_the_text_set_the_figure_before_them(browser, tmp_path):

@@ -10,6 +10,7 @@ from browsing import ROOT, visit
 from live import page as live_page
 
 from hmlib import Playground, limit
+from hmlib.live import source
 from hmlib.live.playground import presets
 
 
@@ -476,6 +477,86 @@ def test_plane_play_and_status_are_on_one_screen_and_nothing_jumps(opened, size)
     assert page.evaluate("document.documentElement.scrollWidth") <= size[0]
 
 
+@pytest.mark.parametrize("size", [(1280, 900), (400, 800)])
+def test_nothing_jumps_whatever_is_chosen(opened, size):
+    """Under the pointer, too: a box that is ticked stays where it is."""
+    viewport = dict(zip(("width", "height"), size, strict=True))
+    page = more(opened("the rule", context={"viewport": viewport}))
+    names = (".hm-bar", ".hm-status", ".hm-legend", ".hm-about", ".hm-tasks")
+    names = (
+        *names,
+        ".hm-more > summary",
+        ".hm-more select",
+        ".hm-A",
+        "fieldset:not(.hm-A)",
+    )
+
+    def places():
+        page.wait_for_timeout(60)
+        return page.evaluate(
+            "names => names.map((name) => document.querySelector(`.hm-live ${name}`).offsetTop)",
+            names,
+        )
+
+    before = places()
+    for box in page.locator(".hm-box input").all():
+        box.check()
+        assert places() == before
+    for name in presets():
+        page.get_by_label("Cloud").select_option(name)
+        certified(page)
+        for layer in ("0", "1", "12"):
+            page.get_by_role("slider", name="Layer").fill(layer)
+            assert places() == before, (name, layer)
+    handle = page.get_by_role("slider", name="first axis of the ellipse")
+    height = page.locator(".hm-A").bounding_box()["height"]
+    handle.focus()
+    for key in ("ArrowLeft", "ArrowUp", "ArrowLeft", "ArrowLeft", "ArrowUp"):
+        page.keyboard.press(key)
+        assert places() == before
+        assert page.locator(".hm-A").bounding_box()["height"] == height
+
+
+def test_who_is_still_on_the_way_has_not_arrived(opened):
+    """With so small steps that no layer that can be chosen is the last one."""
+    page = opened("triangle", alpha=0.002, layer=399)
+    assert "they are still on their way" in text(page)
+    page.get_by_role("button", name="Play").click()
+    page.locator(".hm-status", has_text="Layer 0:").wait_for()
+
+
+def test_a_cloud_of_ones_own_is_not_called_a_preset(opened):
+    page = opened("triangle")
+    about = page.locator(".hm-about")
+    page.get_by_label("alpha, a decimal or a fraction").fill("2")
+    assert about.inner_text() == presets()["triangle"]["about"]
+    page.locator("canvas").focus()
+    page.keyboard.press("ArrowLeft")
+    page.wait_for_timeout(150)
+    assert about.inner_text() == 'Your own cloud, made from "triangle".'
+
+
+IN_THE_PAGE = """async ([source, ...given]) => {
+  const H = await import(URL.createObjectURL(new Blob([source], { type: "text/javascript" })));
+  %s
+}"""
+
+
+def test_a_tree_keeps_its_look_while_layers_go_by(browser):
+    """Token 1 changes its leader when token 3 becomes one: nobody else is drawn anew."""
+    page = browser.new_page()
+    code = "const [tokens, layers, born] = given;\n" + (
+        "return layers.map((sets) => H.treesOf({ tokens, sets }, null, new Map(born)));"
+    )
+    tokens = [[0.1, 0], [2, 0], [0, 1], [0.1, 0.1]]
+    layers = [[[1], [1], [1], [1]], [[2], [1], [2], [1]]]
+    born = [[1, 0], [2, 1]]
+    given = [source("trees.js"), tokens, layers, born]
+    first, second = page.evaluate(IN_THE_PAGE % code, given)
+    page.close()
+    assert first == [0, 0, 0, 0] and second == [1, 0, 1, 0]
+
+
 def test_what_is_pointed_at_is_said_and_lit(opened):
     page = opened("emerging leader")
     picture = "document.querySelector('canvas').toDataURL()"
@@ -498,7 +579,7 @@ def test_the_probe_says_where_one_more_token_ends(opened):
     seen = set()
     for z in [*rng.uniform(-1.1, 1.1, (12, 2)), (1.1, 1.08), (1.02, 0.4)]:
         page.mouse.move(*at(page, z))
-        page.locator(".hm-status", has_text="A token at").wait_for()
+        page.locator(".hm-status", has_text="A token that starts at").wait_for()
         page.wait_for_timeout(300)
         said = page.locator(".hm-status").inner_text()
         near = [float(x) for x in re.search(r"at \(([^)]*)\)", said)[1].split(", ")]
@@ -518,7 +599,20 @@ def test_the_probe_says_where_one_more_token_ends(opened):
     page.locator("canvas").focus()
     page.keyboard.press("d")
     page.keyboard.press("d")
-    assert "A token at" in text(page)
+    assert "A token that starts at" in text(page)
+
+
+def test_the_probe_is_put_down_by_a_finger(opened):
+    """Where no token is; it stays when the finger goes, and a token takes it away."""
+    viewport = {"width": 400, "height": 800}
+    context = {"viewport": viewport, "has_touch": True, "is_mobile": True}
+    page = opened("square", show=["basin"], context=context)
+    page.touchscreen.tap(*at(page, (0.6, 0.5)))
+    assert "A token that starts at (0.6, 0.5) would end with leader 1" in text(page)
+    assert page.get_by_text("one more token", exact=False).first.is_visible()
+    page.touchscreen.tap(*at(page, (-1, 1)))
+    assert "Token 2 is at (-1, 1) and leads." in text(page)
+    assert state(page)["Z"].tolist() == presets()["square"]["tokens"]
 
 
 def test_tokens_that_leave_the_view_are_fetched_back(opened):

@@ -144,11 +144,13 @@ LIVE |= {
     "notebooks/02_convergence.html": "playground",
     "notebooks/03_leaders.html": "playground",
 }
+LIVE |= {"notebooks/11_limits_that_are_no_vertices.html": "playground"}
 LIVE |= {"notebooks/04_sentiment.html": "reviews"}
 
 
 SEEN = [(*figure, "light") for figure in LIVE.items()]
 SEEN += [(*figure, "dark") for figure in list(LIVE.items())[-2:]]
+TOLD = [path for path in LIVE if LIVE[path] == "playground" and "notebooks" in path]
 
 
 @pytest.mark.parametrize(("path", "name", "scheme"), SEEN)
@@ -176,7 +178,7 @@ def test_the_live_figures_are_alive(browser, path, name, scheme):
     page.context.close()
 
 
-@pytest.mark.parametrize("path", [path for path in LIVE if "notebooks/0" in path][:3])
+@pytest.mark.parametrize("path", TOLD)
 def test_a_link_is_opened_and_the_text_sets_the_figure(browser, path):
     """Under the site's policy, beside the theme's scripts, which read the address, too."""
     body = "play=hidden-corner&alpha=2/9&layer=2"
@@ -208,8 +210,17 @@ def test_the_front_page_is_alive_within_a_screen(browser, server):
     page, wrong = visit(
         browser, f"{server}/book/intro.html", viewport={"width": 1280, "height": 900}
     )
-    play = page.locator("[data-live=playground]").get_by_role("button", name="Play")
-    assert play.first.bounding_box()["y"] < 860
+    figure = page.locator("[data-live=playground]")
+    for name in ("canvas", ".hm-bar", ".hm-status", ".hm-legend", ".hm-tasks"):
+        there = figure.locator(name).bounding_box()
+        assert there["y"] >= 0 and there["y"] + there["height"] <= 900, name
+    figure.get_by_role("slider", name="Layer").fill("0")
+    figure.locator("summary").click()
+    top = "document.querySelector('.hm-more fieldset:not(.hm-A)').offsetTop"
+    before = page.evaluate(top)
+    for box in figure.locator(".hm-box input").all():
+        box.check()
+        assert page.evaluate(top) == before, "a box that is ticked stays where it is"
     assert wrong == []
     page.context.close()
 
@@ -462,3 +473,25 @@ def test_axe_finds_nothing_in_the_dark(narrow, axe):
     page.emulate_media(color_scheme="dark")
     page.wait_for_function(CODE_IS_SCROLLED_BY_KEYS)
     assert violations(page, axe, OF_DARK_AND_NARROW) == []
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("path", [TOLD[0], "notebooks/04_sentiment.html"])
+def test_axe_finds_nothing_in_a_figure_that_is_used(browser, axe, path, scheme):
+    """With all that is folded, a model that is loaded, a word left out, a text copied."""
+    page, _ = visit(browser, f"file://{SITE}/{path}", color_scheme=scheme)
+    figure = page.locator("[data-live]").first
+    figure.locator(".hm-more > summary").click()
+    for box in figure.locator("fieldset .hm-box input").all():
+        box.check()
+    if LIVE[path] == "reviews":
+        figure.get_by_role("button", name="Load the model").click()
+        page.locator("[data-live=reviews][data-loaded]").wait_for()
+        figure.get_by_role("combobox").select_option("unknown words")
+        figure.get_by_role("button", name="great").click()
+    else:
+        figure.get_by_label("x of the chosen token").fill("not a number")
+    figure.get_by_role("button", name="Copy link").click()
+    page.wait_for_timeout(700)
+    assert violations(page, axe) == []
+    page.context.close()

@@ -50,12 +50,17 @@ export class Course {
       Math.hypot(...tokens[k].map((x, c) => x - end.tokens[i][c]))));
     const size = Math.max(...this.tokens.flat().map(Math.abs));
     const more = Math.ceil(Math.log(left / (UNSEEN * size)) / Math.log1p(alpha));
-    return Math.min(MOST_CHOSEN, end.settledAt + Math.max(0, more || 0));
+    return end.settledAt + Math.max(0, more || 0);
+  }
+
+  /** The last layer that is played. */
+  get rest() {
+    return Math.min(MOST_CHOSEN, this.arrival ?? UNKNOWN);
   }
 
   /** The last layer that can be chosen. */
   get last() {
-    return this.end ? Math.max(LAYERS, this.arrival) : UNKNOWN;
+    return this.end ? Math.max(LAYERS, this.rest) : UNKNOWN;
   }
 
   /** Does somebody follow another from the next layer on, or become a leader there? */

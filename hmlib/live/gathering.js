@@ -82,7 +82,8 @@ function names({ plane, tokens, names: words, mean, leaders, layer, over }) {
   const labels = shown.map((i) => {
     const strong = leads.has(i) || i === over;
     const font = `${strong ? "bold " : ""}${FONT}`;
-    return { at: plane.pixel(tokens[i]), text: words[i], font, must: i === over, gap: 9 };
+    const label = { at: plane.pixel(tokens[i]), text: words[i], font, gap: 9 };
+    return { ...label, must: i === over, far: strong };
   });
   const marked = [...tokens.map((z) => [...plane.pixel(z), 7]), [...plane.pixel(mean), 10]];
   place(plane, labels, marked);

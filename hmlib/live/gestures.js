@@ -25,7 +25,10 @@ export function listenToPointers(canvas, plane, state) {
   canvas.addEventListener("pointerdown", (event) => {
     const i = nearest(plane, state, event);
     canvas.focus({ preventScroll: true });
-    if (i < 0) return;
+    if (i < 0) {
+      state.set({ probe: probeAt(event) }); // a finger points by touching
+      return;
+    }
     event.preventDefault();
     canvas.setPointerCapture(event.pointerId);
     drag = { from: plane.point(event), z: state.course.tokens[i], moved: false };
@@ -44,17 +47,18 @@ export function listenToPointers(canvas, plane, state) {
   });
   const point = (event) => {
     if (event.pointerType === "touch") return;
-    const probe = state.show.includes("basin") ? plane.point(event) : null;
-    state.set({ over: nearest(plane, state, event), probe });
+    state.set({ over: nearest(plane, state, event), probe: probeAt(event) });
   };
+  const probeAt = (event) => (state.show.includes("basin") ? plane.point(event) : null);
   const drop = () => {
     drag = null;
     state.set({ held: false });
   };
   canvas.addEventListener("pointerup", drop);
   canvas.addEventListener("pointercancel", drop);
-  canvas.addEventListener("pointerleave", () => {
-    if (!drag) state.set({ over: -1, probe: null });
+  canvas.addEventListener("pointerleave", ({ pointerType }) => {
+    if (drag) return;
+    state.set(pointerType === "touch" ? { over: -1 } : { over: -1, probe: null });
   });
   canvas.addEventListener("focus", () => state.set({ focused: true }));
   canvas.addEventListener("blur", () => state.set({ focused: false, probe: null }));

@@ -16,6 +16,7 @@ const SIGNS = [ // sign, meaning, whether it is to be seen
   ["□", "in S(K)", ({ show }) => show.includes("K")],
   ["◇", "limit", ({ show }) => show.includes("limit")],
   ["▨", "half-space", ({ show }) => show.includes("halfspace")],
+  ["◌", "one more token", ({ probe }) => Boolean(probe)],
 ];
 
 function tied(course, layer) {

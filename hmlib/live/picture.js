@@ -29,7 +29,7 @@ export function draw(plane, state) {
     starts: course.tokens,
     chosen: course.inverse[state.chosen],
     lit: course.inverse[litIn(state)] ?? -1,
-    trees: show.includes("forest") ? treesOf(now, course.A) : null,
+    trees: show.includes("forest") ? treesOf(now, course.A, course.born) : null,
     colours: plane.colours,
     many: now.tokens.length > MANY,
   };

@@ -16,7 +16,7 @@ import { copyButtons, inAddress } from "./links.js";
 import { matrixControl } from "./matrix.js";
 import { draw } from "./picture.js";
 import { python } from "./python.js";
-import { State, inStep } from "./state.js";
+import { State, alike, inStep } from "./state.js";
 import { taskList } from "./tasks.js";
 import { guide } from "./tour.js";
 import { probeWords, words } from "./words.js";
@@ -64,7 +64,7 @@ function render({ model, el }) {
 
   const plane = new Plane(canvas, root);
   const pace = (layer) => (state.course.eventful(layer) ? PACE : QUIET);
-  const player = new Player(state, pace, () => state.course.arrival ?? state.course.last);
+  const player = new Player(state, pace, () => state.course.rest);
   let stale = true; // the words and the controls are
   function update() {
     const seen = fold.open ? { ...controls, ...folded } : controls;
@@ -141,7 +141,11 @@ function opened(said, presets) {
 
 function aboutOf(state, presets) {
   const node = h("p", { className: "hm-about" });
-  const update = () => revise(node, { textContent: presets[state.preset]?.about ?? "" });
+  const update = () => {
+    const { preset, tokens } = state, { about, tokens: its } = presets[preset] ?? {};
+    const own = about && `Your own cloud, made from "${preset}".`;
+    revise(node, { textContent: (alike(its, tokens) ? about : own) ?? "" });
+  };
   return { node, update };
 }
 
@@ -163,7 +167,8 @@ function page(state, canvas, said, controls) {
           cloud.node, ...token.node, randomTokens(state), matrix.node),
         h("div", { className: "hm-controls" }, show.node,
           h("div", { className: "hm-controls hm-copy" }),
-          h("p", {}, KEYS_AND_GESTURES)))));
+          h("ul", { className: "hm-keys" },
+            ...KEYS_AND_GESTURES.map((way) => h("li", {}, way)))))));
   root.dataset.live = "playground";
   return root;
 }
@@ -171,12 +176,13 @@ function page(state, canvas, said, controls) {
 const KEYS_AND_GESTURES = [
   "Drag a token, or its starting point (hollow) at a later layer.",
   "Double-click the plane to add one there.",
-  "With the plane in focus: N and P choose the next and the previous token,",
-  "arrow keys move it (with Shift in small steps), Insert adds a token,",
-  "Delete removes the chosen one, [ and ] go through the layers, Space plays;",
-  "W, A, S and D move a probe, which says where one more token would end.",
+  "With the plane in focus: N and P choose the next and the previous token, arrow keys " +
+    "move it (with Shift in small steps), Insert adds a token, Delete removes the " +
+    "chosen one, [ and ] go through the layers, Space plays.",
+  "With the basin shown, point at the plane or touch it: the figure says where one more " +
+    "token would end that starts there. W, A, S and D move this probe, too.",
   "On the ellipse: drag the handles, or focus one and use the arrow keys.",
   "Fractions such as 2/9 are taken at their word.",
-].join(" ");
+];
 
 export default { render };

@@ -10,10 +10,12 @@ import { copyButtons, inAddress } from "./links.js";
 import { keyToMarks, markedText } from "./marked.js";
 import { reviewAddress, reviewFrom } from "./reviewlink.js";
 import { State, inStep } from "./state.js";
+import { guide } from "./tour.js";
 import { voteBars } from "./votes.js";
 
 const PACE = 1200; // milliseconds for a layer, when playing
 const FEW = 5; // known words: fewer are judged by accident
+const MOST_LISTED = 4; // of the words left out
 const ADDRESSED = ["text", "left", "layer", "told"];
 
 function render({ model, el }) {
@@ -37,6 +39,9 @@ function render({ model, el }) {
   const unsaid = "a review of your own is not told: tick the box first";
   root.querySelector(".hm-copy").append(
     ...copyButtons({ "Copy link": address.link }, unsaid));
+
+  const shown = (text) => reviewFrom(text, examples);
+  guide(root, "reviews", shown, (text) => state.set({ ...shown(text), over: -1, damage: "" }));
 
   const plane = new Plane(canvas, root);
   const player = new Player(state, () => PACE, () => state.net?.depth ?? 0);
@@ -203,6 +208,9 @@ const worth = (net) => net.calibration
   ? "about so often such a verdict is right"
   : "by its own account, which is not calibrated";
 
+const some = (words) =>
+  words.slice(0, MOST_LISTED).join(", ") + (words.length > MOST_LISTED ? ", …" : "");
+
 function words({ net, left, judged, whole }) {
   if (!net) return ASLEEP;
   if (!judged.tokens) return SPEECHLESS;
@@ -210,7 +218,7 @@ function words({ net, left, judged, whole }) {
   const said = [
     `${verdict(judged)}: ${worth(net)}.`,
     few && `It knows only ${judged.names.length} of the words: do not trust it.`,
-    left.length && `Left out: ${left.join(", ")}.`,
+    left.length && `Left out: ${some(left)}.`,
     left.length && `With all words: ${verdict(whole)}.`,
   ];
   return said.filter(Boolean).join(" ");

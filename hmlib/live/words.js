@@ -68,7 +68,7 @@ function fate(end, chosen, leads) {
 /** What would become of one more token, the last of a course with it, in words. */
 export function probeWords(course, without) {
   const { end } = course, last = course.tokens.length - 1;
-  const start = `A token at ${pointText(course.tokens[last])} would `;
+  const start = `A token that starts at ${pointText(course.tokens[last])} would `;
   if (!end) return `${start}… the run goes on.`;
   if (!end.certified) return `${start}end where rounding decides: NOT certified.`;
   const first = course.first[course.inverse[last]];
