@@ -19,6 +19,8 @@ OTHERS, BUDGETS = (1e-2, 1e-3, 1e-4, 0.0), (STEPS // 10, 4 * STEPS)
 FIGURES = {
     "1a": [(1e-4, 50_000)],
     "1b": [(1e-1, 5_000), (1e-2, 10_000), (1e-3, 50_000)],
+    # The control: what do as many epochs reach without a penalty?
+    "1b, no penalty": [(0.0, 5_000), (0.0, 10_000), (0.0, 50_000)],
 }
 
 
