@@ -4,7 +4,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 EXTRAS := torch,live,book,test,study
 CORE := attention dynamics routes theorem variations
-NEWEST ?= python3.13
+NEWEST = $(shell for v in 15 14 13 12 11; do python3.$$v -c "" 2>/dev/null && echo python3.$$v && break; done)
 export PYTHONUTF8 := 1# files are read as UTF-8, whatever the locale
 
 .PHONY: help book test quick versions lab pdf links bench mutants refresh lint lock proofs package audit publishable reproduce paper clean
@@ -85,7 +85,7 @@ clean: ## remove everything that was built, .venv included
 	rm -rf .venv _build .pytest_cache .hypothesis .ruff_cache *.egg-info
 
 .venv/installed: requirements.lock requirements.hashes pyproject.toml
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and f"Python 3.11 or later is needed, {sys.executable} is {sys.version.split()[0]}. Try: make PYTHON=python3.12 book")'
+	@$(PYTHON) tools/before.py
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --upgrade pip
 	$(BIN)/python -m pip install --no-deps --require-hashes -r requirements.hashes

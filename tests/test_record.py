@@ -17,7 +17,7 @@ METADATA = tool("metadata")
 PROMISES = tool("promises")
 SAID = {"capture_output": True, "text": True}
 CODEMETA = (
-    "@context|@type|identifier|name|description|version|license|author|keywords|programmingLanguage|runtimePlatform|"
+    "@context|@type|identifier|name|description|version|datePublished|license|author|keywords|programmingLanguage|runtimePlatform|"
     "softwareRequirements|softwareSuggestions|referencePublication|codeRepository|issueTracker"
 )
 ZENODO = "title|upload_type|description|version|access_right|license|notes|creators|keywords|language|related_identifiers"
@@ -103,6 +103,27 @@ def test_archives_are_told_only_what_they_know(author, address):
             == agent.get("affiliation", {}).get("name")
             == author.get("affiliation")
         )
+
+
+def test_what_codemeta_reads_as_an_address_is_one():
+    """Its context makes a bare text below these terms an address that leads nowhere."""
+    released = CITATION | {"doi": "10.5281/zenodo.1", "date-released": "2027-01-02"}
+    about = METADATA.codemeta(released, PROJECT, "https://github.com/a/b")
+    assert about["identifier"] == "https://doi.org/10.5281/zenodo.1"
+    assert about["datePublished"] == "2027-01-02"
+    for term in ("identifier", "license", "codeRepository", "issueTracker"):
+        assert about[term].startswith("https://")
+    needs = about["softwareRequirements"] + about["softwareSuggestions"]
+    articles = about["referencePublication"]
+    known = "SoftwareSourceCode", "Organization", "ScholarlyArticle"
+    assert {node["@type"] for node in needs + articles + about["author"]} == set(known)
+    assert METADATA.software("a-b>=1,<2") == {
+        "@type": "SoftwareSourceCode",
+        "name": "a-b",
+        "version": "<2,>=1",
+    }
+    assert "version" not in METADATA.software("a")
+    assert {need["name"] for need in needs} >= {"numpy", "scipy", "torch"}
 
 
 # What is promised

@@ -20,7 +20,7 @@ def wanted(which, project):
     """What pip is asked for: the dependencies, at their lower bounds or without any."""
     asked = project["dependencies"]
     if which == "lowest":
-        return [re.sub(r">=([\d.]+)$", r"==\1.*", one) for one in asked]
+        return [re.sub(r">=([\d.]+)$", r"==\1", one) for one in asked]
     return [re.split(r"[<>=~!]", one)[0] for one in asked]
 
 
