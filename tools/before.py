@@ -1,7 +1,4 @@
-"""What is needed before anything is installed; said in a line, in place of a long error.
-
-It runs on whatever Python there is, so it is written for old ones, too.
-"""
+"""What is needed before anything is installed; said in a line, not by a long error later."""
 
 import os
 import sys
@@ -11,13 +8,15 @@ FROM, TO = (3, 11), (3, 14)  # what requirements.hashes has files for
 
 def missing(version, executable, writable):
     """What stands in the way, and what to do; None, if nothing does."""
-    here = "%s is %d.%d" % (executable, version[0], version[1])
+    here, last = f"{executable} is {version[0]}.{version[1]}", f"{TO[0]}.{TO[1]}"
     if tuple(version[:2]) < FROM:
-        return "Python 3.11 or later is needed, %s. Try: make PYTHON=python3.12 book" % here
+        return (
+            f"Python 3.11 or later is needed, {here}. Try: make PYTHON=python3.12 book"
+        )
     if tuple(version[:2]) > TO:
         return (
-            "%s, and the versions that this book is pinned to are for Python 3.11 to %d.%d. "
-            "Try: make PYTHON=python%d.%d book" % ((here,) + TO + TO)
+            f"{here}, and the versions that this book is pinned to are for Python 3.11 to "
+            f"{last}. Try: make PYTHON=python{last} book"
         )
     if not writable:
         return (
@@ -28,5 +27,5 @@ def missing(version, executable, writable):
 
 
 if __name__ == "__main__":
-    writable = os.access(os.getcwd(), os.W_OK)
-    sys.exit(missing(sys.version_info, sys.executable, writable))
+    here = os.access(os.getcwd(), os.W_OK)
+    sys.exit(missing(sys.version_info, sys.executable, here))
