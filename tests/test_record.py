@@ -514,3 +514,14 @@ def test_what_is_missing_is_said_before_anything_is_installed():
         f"cp31[1-{before.TO[1] - 10}]" in abis
     )  # requirements.hashes has files for these
     assert "tools/before.py" in (ROOT / "Makefile").read_text()
+
+
+def test_any_chromium_prints(monkeypatch):
+    """The one without windows, too, which alone is there where the tests run."""
+    browsers = tool("browsers")
+    here = ["chrome", "chromium-headless-shell"]
+    monkeypatch.setattr(browsers.shutil, "which", lambda name: name in here and name)
+    assert browsers.browser() == "chromium-headless-shell"
+    here.clear()
+    with pytest.raises(SystemExit, match="No Chromium on this machine: install it"):
+        browsers.browser()
