@@ -403,6 +403,12 @@ def test_an_address_that_is_none_is_refused(given):
 def test_the_tools_of_publishing_do_what_they_say(monkeypatch, tmp_path):
     publish, package = tool("publish"), tool("package")
     assert doctest.testmod(publish).failed == doctest.testmod(package).failed == 0
+    readme, address = (ROOT / "README.md").read_text(), "https://github.com/a/b"
+    shown = package.led(readme, address)
+    links = re.findall(r"\]\(([^)]+)\)", shown)
+    assert len(links) > 10 and all(link.startswith("https://") for link in links)
+    assert f"]({address}/raw/HEAD/book/assets/cover.svg)" in shown
+    assert readme.split("```")[3] == shown.split("```")[3]  # the example is as it was
     for module, error in ((publish, "the address is set"), (package, "a package is")):
         monkeypatch.setattr(module, "ROOT", tmp_path)
         look = module.places if module is publish else module.known
