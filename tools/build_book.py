@@ -110,11 +110,9 @@ def address():
 
     None as long as it names a placeholder: until then nothing leads there.
     """
-    owner, name = re.search(
-        r"url: https://github.com/(\S+)/(\S+)", (ROOT / "_config.yml").read_text()
-    ).groups()
-    published = (owner, name) != ("OWNER", "REPO")
-    return f"https://{owner.lower()}.github.io/{name}/" if published else None
+    from hmlib.live import site
+
+    return site() or None
 
 
 LAUNCH = r'<div class="dropdown dropdown-launch-buttons">.*?</ul>\s*</div>'  # elsewhere

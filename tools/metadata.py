@@ -11,6 +11,8 @@ import tomllib
 from pathlib import Path
 
 import yaml
+from packaging.requirements import Requirement
+from publish import home
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -19,8 +21,7 @@ def sources():
     """The citation, the package, and the repository's address: None until _config.yml has more than a placeholder."""
     citation = yaml.safe_load((ROOT / "CITATION.cff").read_text())
     package = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    address = yaml.safe_load((ROOT / "_config.yml").read_text())["repository"]["url"]
-    return citation, package, None if "OWNER/REPO" in address else address
+    return citation, package, home()
 
 
 def codemeta(citation, package, address):
@@ -28,7 +29,6 @@ def codemeta(citation, package, address):
     about = {
         "@context": "https://w3id.org/codemeta/3.0",
         "@type": "SoftwareSourceCode",
-        "identifier": package["name"],
         "name": citation["title"],
         "description": citation["abstract"],
         "version": package["version"],
@@ -37,9 +37,9 @@ def codemeta(citation, package, address):
         "keywords": citation["keywords"],
         "programmingLanguage": ["Python", "JavaScript", "Coq"],
         "runtimePlatform": f"Python {package['requires-python']}",
-        "softwareRequirements": package["dependencies"],
+        "softwareRequirements": [software(need) for need in package["dependencies"]],
         "softwareSuggestions": [
-            need
+            software(need)
             for extra in package["optional-dependencies"].values()
             for need in extra
             if not need.startswith(package["name"])  # an extra of our own
@@ -53,11 +53,20 @@ def codemeta(citation, package, address):
             for paper in citation["references"]
         ],
     }
-    return about | (
-        {"codeRepository": address, "issueTracker": f"{address}/issues"}
-        if address
-        else {}
-    )
+    if address:
+        about |= {"codeRepository": address, "issueTracker": f"{address}/issues"}
+    if "doi" in citation:
+        about["identifier"] = f"https://doi.org/{citation['doi']}"
+    if "date-released" in citation:
+        about["datePublished"] = str(citation["date-released"])
+    return about
+
+
+def software(requirement):
+    """What is needed, as CodeMeta has it: a bare text would be read as an address."""
+    need = Requirement(requirement)
+    version = {"version": str(need.specifier)} if need.specifier else {}
+    return {"@type": "SoftwareSourceCode", "name": need.name} | version
 
 
 def zenodo(citation, package, address):

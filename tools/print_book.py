@@ -1,9 +1,9 @@
 """Print the whole book as one PDF: every page on one, printed by Chromium."""
 
 import shutil
-import sys
 from pathlib import Path
 
+from browsers import browser
 from build_book import build
 
 from hmlib.files import write_whole
@@ -11,22 +11,17 @@ from hmlib.files import write_whole
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = ROOT / "_build" / "singlehtml"
 PDF = ROOT / "_build" / "hardmax-transformers.pdf"
-BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
 
 
 def main():
-    browser = next(filter(None, map(shutil.which, BROWSERS)), None)
-    if not browser:
-        sys.exit(
-            "No Chromium on this machine: install it, for instance with `apt-get install chromium`."
-        )
+    found = browser()
     from playwright.sync_api import sync_playwright
 
     build("--builder", "singlehtml")
     # Addresses on the page are relative to the top folder, the page itself is not in it.
     shutil.copy(PAGES / "book" / "intro.html", PAGES / "all.html")
     with sync_playwright() as p:
-        chromium = p.chromium.launch(executable_path=browser, args=["--no-sandbox"])
+        chromium = p.chromium.launch(executable_path=found, args=["--no-sandbox"])
         page = chromium.new_page(color_scheme="light")
         page.goto((PAGES / "all.html").as_uri())
         page.wait_for_function(

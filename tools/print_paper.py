@@ -11,7 +11,7 @@ import sys
 import venv
 from pathlib import Path
 
-from print_book import BROWSERS
+from browsers import browser
 
 ROOT = Path(__file__).resolve().parent.parent
 PAPER = ROOT / "paper"
@@ -77,9 +77,7 @@ def main():
 
     from hmlib.files import write_whole
 
-    browser = next(filter(None, map(shutil.which, BROWSERS)), None)
-    if not browser:
-        sys.exit("No Chromium on this machine: install it, and run this again.")
+    found = browser()
     write_whole(HOME / "template.html", TEMPLATE)
     page = HOME / "paper.html"
     options = ["--citeproc", "--mathml", "--fail-if-warnings", "--standalone"]
@@ -92,7 +90,7 @@ def main():
     if left := re.findall(r'class="citation"[^>]*>[^<]*\?\?\?', page.read_text()):
         sys.exit(f"{len(left)} citations lead to nothing.")
     with sync_playwright() as p:
-        chromium = p.chromium.launch(executable_path=browser, args=["--no-sandbox"])
+        chromium = p.chromium.launch(executable_path=found, args=["--no-sandbox"])
         tab = chromium.new_page(color_scheme="light")
         tab.goto(page.as_uri())
         margins = dict.fromkeys(("top", "bottom", "left", "right"), "22mm")

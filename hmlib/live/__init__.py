@@ -36,7 +36,12 @@ def site() -> str:
     found = re.search(r"url: https://github.com/([\w.-]+)/([\w.-]+)$", text, re.M)
     if not found or found.groups() == ("OWNER", "REPO"):
         return ""
-    return f"https://{found[1].lower()}.github.io/{found[2]}/"
+    host = f"{found[1].lower()}.github.io"
+    return (
+        f"https://{host}/"
+        if found[2].lower() == host
+        else f"https://{host}/{found[2]}/"
+    )
 
 
 def source(*names: str) -> str:
