@@ -7,8 +7,8 @@ import numpy as np
 from hmlib.shapes import Tokens
 
 
-def refined(label: Callable, grid: Tokens, halvings: int = 3):
-    """A finer grid, its spacing halved some times, and the labels on it: x, y, labels.
+def refined(label: Callable, grid: Tokens):
+    """A grid of an eighth of the spacing, and the labels on it: x, y, labels.
 
     >>> def inside(X):                                 # of the unit disc
     ...     return (X**2).sum(-1) < 1
@@ -22,7 +22,7 @@ def refined(label: Callable, grid: Tokens, halvings: int = 3):
     grid   points (rows, columns, 2) of a window
     """
     labels = label(grid.reshape(-1, 2)).reshape(grid.shape[:2])
-    for _ in range(halvings):
+    for _ in range(3):
         grid, labels = _halved(label, grid, labels)
     return grid[..., 0], grid[..., 1], labels
 
