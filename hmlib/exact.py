@@ -107,7 +107,12 @@ class ExactTransformer:
         temperature = inputs.number(temperature, "temperature", ">= 0")
         blocks = [B.floats() for B in self.blocks] if temperature else self.blocks
         X = arithmetic.like(X, blocks[0].U, "X")
-        return _states(blocks, X, mask, temperature)
+        yield "input", "input", X
+        for block in blocks:
+            X = block.feed_forward(X)
+            yield block.stage, "feed-forward", X
+            X = block.attend(X, mask, temperature)
+            yield block.stage, "attention", X
 
     def transform(
         self, X: Tokens, mask: Mask | None = None, temperature: float = 0
@@ -156,15 +161,6 @@ class ExactTransformer:
     def __repr__(self):
         what = f"{len(self.blocks)} blocks: {self.stages()}, {self.n_nonzero} nonzero"
         return f"ExactTransformer({what} parameters)"
-
-
-def _states(blocks, X, mask, temperature):
-    yield "input", "input", X
-    for block in blocks:
-        X = block.feed_forward(X)
-        yield block.stage, "feed-forward", X
-        X = block.attend(X, mask, temperature)
-        yield block.stage, "attention", X
 
 
 def classify_exactly(

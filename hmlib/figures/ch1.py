@@ -80,23 +80,24 @@ def _looks(ax, z, H, others):
 def rule(Z: Cloud, alpha: Number):
     """The model in three pictures: what token 1 sees, whom all follow, a step."""
     Z = np.asarray(Z, float)
-    after, leads = dynamics.step(Z, alpha), attention.alone(attention.attention_sets(Z))
+    goals, after = Z[attention.follow(Z)], dynamics.step(Z, alpha)
+    leads = attention.alone(attention.attention_sets(Z))
     names = [f"$z_{i + 1}$" for i in range(len(Z))]
-    what = {"(a) what $z_1$ sees": 0, "(b) whom they follow": 1, "(c) a layer": 2}
-    for ax, panel in style.panels(what, size=(7.5, 2.9)):
-        draw.plane(ax, Z, margin=0.12)
-        goals = Z[attention.follow(Z)]
-        marked = [Z, draw.between(Z, goals)] if panel else [Z]
-        if not panel:
-            marked.append(_looks(ax, Z[0], geometry.half_space(Z[0]), Z[1:])[1])
-            draw.ring(ax, Z[0])
-        elif panel == 1:
-            draw.arrows(ax, Z, goals)
-        else:
-            draw.sign(ax, Z[~leads], "where it started")
-            draw.trails(ax, [Z, after])
-        draw.tokens(ax, after if panel == 2 else Z, leads)
-        draw.names_aside(ax, Z, names, np.vstack(marked))
+    with canvas(1, 3, size=(7.5, 2.9)) as axes:
+        for ax in axes:
+            draw.plane(ax, Z, margin=0.12)
+        _, seen = _looks(axes[0], Z[0], geometry.half_space(Z[0]), Z[1:])
+        draw.ring(axes[0], Z[0])
+        draw.arrows(axes[1], Z, goals)
+        draw.sign(axes[2], Z[~leads], "where it started")
+        draw.trails(axes[2], [Z, after])
+        ways = draw.between(Z, goals)
+        panels = {"(a) what $z_1$ sees": (Z, seen), "(b) whom they follow": (Z, ways)}
+        panels["(c) a layer"] = after, ways
+        for ax, (title, (now, drawn)) in zip(axes, panels.items(), strict=True):
+            ax.set_title(title, fontsize=10)
+            draw.tokens(ax, now, leads)
+            draw.names_aside(ax, Z, names, np.vstack([Z, drawn]))
 
 
 def sectors(Z: Cloud):
