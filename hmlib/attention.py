@@ -181,7 +181,7 @@ def _looks_nowhere(Q, A):
     if A is None:
         return ~Q.any(-1)
     zero = (abs(Q @ A) <= 1e-9 * (abs(Q) @ abs(A))).all(-1)  # perhaps
-    zero[zero] = ~(arithmetic.integers(Q[zero]) @ arithmetic.integers(A)).any(-1)
+    zero[zero] = ~arithmetic.looks(Q[zero], A).any(-1)
     return zero
 
 
@@ -227,9 +227,7 @@ def _maximal(row, token, Q, X, A):
     if len(start) == 0:
         return row, token
     count = np.diff(start, append=len(row))
-    looks = arithmetic.integers(Q[row[start]])
-    if A is not None:
-        looks = looks @ arithmetic.integers(A)
+    looks = arithmetic.looks(Q[row[start]], A)
     scores = (np.repeat(looks, count, 0) * arithmetic.integers(X[token])).sum(-1)
     true = scores == np.repeat(np.maximum.reduceat(scores, start), count)
     return row[true], token[true]
