@@ -202,12 +202,11 @@ def by_all_scores(Q, X, A=None, real=None, blur=0.0) -> Followed:
         first[row[::-1]] = token[::-1]  # tokens ascend, and what is written last stays
         if len(row) == rows:
             continue
-        order = row.argsort(kind="stable")
-        row, token = row[order], token[order]
-        several = np.append(False, row[1:] == row[:-1])
+        several = token != first[row]
         if not blur:  # copies are one
             several = (values[token] != values[first[row]]).any(-1)
-        still = np.isin(row, row[several])
+        still = np.flatnonzero(np.isin(row, row[several]))
+        still = still[row[still].argsort(kind="stable")]
         row, token = row[still], token[still]
         if not blur:
             row, token = _maximal(row, token, Q.reshape(-1, d), values, A)
