@@ -53,19 +53,15 @@ def interpolate_exactly(inputs: list[Cloud], outputs: list[Cloud]) -> ExactTrans
             )
     kept = different(X, sets, "set", "input", "output")
     targets = [np.array([*dict.fromkeys(map(tuple, Y[i]))]) for i in kept]
-    goal = _leaders_alone([len(y) for y in targets])
-    line = separate([X[i] for i in kept], "set", goal)
-    leaders = [
-        (token.place, target)
-        for tokens, ends in zip(_alone(line.P), targets, strict=True)
-        for token, target in zip(tokens, ends, strict=False)
-    ]
+    counts = [len(y) for y in targets]
+    line = separate([X[i] for i in kept], "set", _leaders_alone(counts))
+    leaders = zip(_alone(line.P), counts, strict=True)
+    places = [token.place for tokens, n in leaders for token in tokens[:n]]
     radius = 8 / power(max([line.P.max(), *(abs(y).max() for y in targets)]))
     script = Script(line)
     script.add("reset", [(1, 0, script.plane[0])])
-    places, ends = zip(*leaders, strict=True)
     points, slack = _to_the_circle(script, line.P, places, radius)
-    room = _to_the_targets(script, points[:, 0], ends, radius)
+    room = _to_the_targets(script, points[:, 0], np.concatenate(targets), radius)
     warm = _temperature(line, slack, room, max(map(len, X)))
     machine = ExactTransformer(script.blocks, temperature=warm)
     return replace(machine, error=_largest_error(machine, X, Y))
@@ -145,14 +141,9 @@ def _squash(script, stage, place, gap, point):
     What is as near to other places stays. The slope is -1 inside of the strip.
     """
     axis, move = script.plane[0] * gap / 4, point - place * script.plane[0]
-    bends = (
-        (-3, move + axis),
-        (-1, -move - 3 * axis),
-        (1, 3 * axis - move),
-        (3, move - axis),
-    )
-    edges = [(2 * (4 * place + k * gap) / (4 * gap), what) for k, what in bends]
-    script.add(stage, [(2 / gap, -edge, what) for edge, what in edges], eta=1)
+    bends = {-3: move + axis, -1: -move - 3 * axis, 1: 3 * axis - move, 3: move - axis}
+    edges = [(place + k * gap / 4, what) for k, what in bends.items()]
+    script.add(stage, [(2 / gap, -2 * edge / gap, what) for edge, what in edges], eta=1)
 
 
 def _temperature(line, slack, room, longest):
