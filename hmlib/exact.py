@@ -107,12 +107,7 @@ class ExactTransformer:
         temperature = inputs.number(temperature, "temperature", ">= 0")
         blocks = [B.floats() for B in self.blocks] if temperature else self.blocks
         X = arithmetic.like(X, blocks[0].U, "X")
-        yield "input", "input", X
-        for block in blocks:
-            X = block.feed_forward(X)
-            yield block.stage, "feed-forward", X
-            X = block.attend(X, mask, temperature)
-            yield block.stage, "attention", X
+        return _states(blocks, X, mask, temperature)  # what is bad is refused at once
 
     def transform(
         self, X: Tokens, mask: Mask | None = None, temperature: float = 0
@@ -161,6 +156,15 @@ class ExactTransformer:
     def __repr__(self):
         what = f"{len(self.blocks)} blocks: {self.stages()}, {self.n_nonzero} nonzero"
         return f"ExactTransformer({what} parameters)"
+
+
+def _states(blocks, X, mask, temperature):
+    yield "input", "input", X
+    for block in blocks:
+        X = block.feed_forward(X)
+        yield block.stage, "feed-forward", X
+        X = block.attend(X, mask, temperature)
+        yield block.stage, "attention", X
 
 
 def classify_exactly(

@@ -126,12 +126,11 @@ def _to_the_circle(script, P, places, radius):
 
 def _to_the_targets(script, places, targets, radius):
     """Move leaders to targets, which are nearer to 0 than all of them."""
-    gaps = [
-        min([*abs(np.delete(places, k) - x), x - radius / 4])
-        for k, x in enumerate(places)
-    ]
-    for x, gap, target in zip(places, gaps, targets, strict=True):
-        _squash(script, "move", x, gap, target)
+    gaps = []
+    for k, (place, target) in enumerate(zip(places, targets, strict=True)):
+        apart = abs(np.delete(places, k) - place)
+        gaps.append(min([*apart, place - radius / 4]))
+        _squash(script, "move", place, gaps[-1], target)
     return min(gaps) / 4
 
 
