@@ -14,6 +14,7 @@ import copy
 import shlex
 import sys
 import time
+from dataclasses import dataclass
 
 import numpy as np
 import torch
@@ -175,65 +176,67 @@ def agreement(seed=0, reviews=200, words=32, dim=16):
     return {"reviews": len(ids), "relative_difference_from_iv": off}
 
 
-def run(
-    dims=(2, 16),
-    reviews=3000,
-    epochs=8,
-    batches=6,
-    repetitions=25,
-    batch=64,
-    length=128,
-    seed=0,
-):
+@dataclass(frozen=True)
+class Setting:
+    """Of the benchmark. Models of some dims learn from five sixths of the reviews; so many batches more are timed."""
+
+    dims: tuple = (2, 16)
+    reviews: int = 3000
+    epochs: int = 8
+    batches: int = 6
+    repetitions: int = 25
+    batch: int = 64
+    length: int = 128
+    seed: int = 0
+
+
+def run(setting):
     """The whole benchmark on one thread, as what goes into the file."""
-    threads = torch.get_num_threads()
+    threads, batch, seed = torch.get_num_threads(), setting.batch, setting.seed
     torch.set_num_threads(1)
     try:
         texts, labels, _ = load_reviews()
-        documents = [preprocess(text) for text in texts[: reviews + batches * batch]]
+        reviews, cut = setting.reviews, setting.reviews * 5 // 6
+        texts = texts[: reviews + setting.batches * batch]
+        documents = [preprocess(text) for text in texts]
         vocabulary = Vocabulary(documents)
-        ids = torch.tensor(vocabulary.table(documents, length))
+        ids = torch.tensor(vocabulary.table(documents, setting.length))
         labels = torch.tensor(labels[: len(ids)]).float()
-        cut = reviews * 5 // 6
-        held, timed = (
-            (ids[cut:reviews], labels[cut:reviews]),
-            (ids[reviews:], labels[reviews:]),
-        )
+        parts = slice(cut), slice(cut, reviews), slice(reviews, None)
+        learn, held, timed = ((ids[part], labels[part]) for part in parts)
         out = {"agreement": agreement(seed), "models": []}
-        for dim in dims:
+        for dim in setting.dims:
             torch.manual_seed(seed)
             model = HardmaxClassifier(len(vocabulary), dim, padding="token")
             for state in ("random start", "trained"):
                 if state == "trained":
-                    learn = ids[:cut], labels[:cut]
-                    train(model, learn, held, Plan(epochs=epochs, seed=seed))
+                    train(model, learn, held, Plan(epochs=setting.epochs, seed=seed))
                 mean, most = settled(model, timed[0], batch)
+                taken = times(model, *timed, setting.repetitions, batch)
                 row = {
                     "dim": dim,
                     "embedding": state,
                     "alpha": round(float(model.alpha.detach()), 3),
+                    "validation_accuracy": round(evaluate(model, *held)[1], 3),
+                    "settled_after": {"mean": round(mean, 1), "most": most},
                 }
-                row["validation_accuracy"] = round(evaluate(model, *held)[1], 3)
-                row |= {"settled_after": {"mean": round(mean, 1), "most": most}}
-                out["models"].append(
-                    row | summary(times(model, *timed, repetitions, batch))
-                )
+                out["models"].append(row | summary(taken))
     finally:
         torch.set_num_threads(threads)
     words = float(np.mean([len(set(row.tolist())) for row in timed[0]]))
     out["setting"] = {
         "batch": batch,
-        "length": length,
+        "length": setting.length,
         "depth": model.depth,
         "threads": 1,
         "temperature": TEMPERATURE,
-    }
-    out["setting"] |= {
         "words": len(vocabulary),
         "distinct_per_review": round(words, 1),
-        "repetitions": repetitions,
+        "repetitions": setting.repetitions,
+        "batches": setting.batches,
+        "trained_on": cut,
+        "epochs": setting.epochs,
     }
-    out["setting"] |= {"batches": batches, "trained_on": cut, "epochs": epochs}
     return out
 
 
@@ -262,7 +265,7 @@ def main(arguments=None):
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--out", default=ROOT / "results" / "benchmarks.json")
     given = parser.parse_args(arguments)
-    result = run(repetitions=given.repetitions, seed=given.seed)
+    result = run(Setting(repetitions=given.repetitions, seed=given.seed))
     print(*table(result), sep="\n")
     command = shlex.join(
         [*parser.prog.split(), *(sys.argv[1:] if arguments is None else arguments)]

@@ -46,6 +46,11 @@ def integers(X: np.ndarray) -> np.ndarray:
     return mantissa << (exponent - exponent.min(initial=0)).astype(object)
 
 
+def looks(Q: Tokens, A: Matrix | None) -> np.ndarray:
+    """A q for each of the tokens q, times one positive number: whole, as `integers`."""
+    return integers(Q) if A is None else integers(Q) @ integers(A)
+
+
 def unit(X: np.ndarray, axis: Axes) -> np.ndarray:
     """X (floats or ints) over 2^e, in [-1, 1]: floats, at most one rounding away."""
     e = exponent(X, axis)

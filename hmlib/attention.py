@@ -181,7 +181,7 @@ def _looks_nowhere(Q, A):
     if A is None:
         return ~Q.any(-1)
     zero = (abs(Q @ A) <= 1e-9 * (abs(Q) @ abs(A))).all(-1)  # perhaps
-    zero[zero] = ~(arithmetic.integers(Q[zero]) @ arithmetic.integers(A)).any(-1)
+    zero[zero] = ~arithmetic.looks(Q[zero], A).any(-1)
     return zero
 
 
@@ -202,12 +202,11 @@ def by_all_scores(Q, X, A=None, real=None, blur=0.0) -> Followed:
         first[row[::-1]] = token[::-1]  # tokens ascend, and what is written last stays
         if len(row) == rows:
             continue
-        order = row.argsort(kind="stable")
-        row, token = row[order], token[order]
-        several = np.append(False, row[1:] == row[:-1])
+        several = token != first[row]
         if not blur:  # copies are one
             several = (values[token] != values[first[row]]).any(-1)
-        still = np.isin(row, row[several])
+        still = np.flatnonzero(np.isin(row, row[several]))
+        still = still[row[still].argsort(kind="stable")]
         row, token = row[still], token[still]
         if not blur:
             row, token = _maximal(row, token, Q.reshape(-1, d), values, A)
@@ -227,9 +226,7 @@ def _maximal(row, token, Q, X, A):
     if len(start) == 0:
         return row, token
     count = np.diff(start, append=len(row))
-    looks = arithmetic.integers(Q[row[start]])
-    if A is not None:
-        looks = looks @ arithmetic.integers(A)
+    looks = arithmetic.looks(Q[row[start]], A)
     scores = (np.repeat(looks, count, 0) * arithmetic.integers(X[token])).sum(-1)
     true = scores == np.repeat(np.maximum.reduceat(scores, start), count)
     return row[true], token[true]

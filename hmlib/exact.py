@@ -107,7 +107,7 @@ class ExactTransformer:
         temperature = inputs.number(temperature, "temperature", ">= 0")
         blocks = [B.floats() for B in self.blocks] if temperature else self.blocks
         X = arithmetic.like(X, blocks[0].U, "X")
-        return _states(blocks, X, mask, temperature)
+        return _states(blocks, X, mask, temperature)  # what is bad is refused at once
 
     def transform(
         self, X: Tokens, mask: Mask | None = None, temperature: float = 0

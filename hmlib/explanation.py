@@ -151,9 +151,8 @@ class Calibration:
     def sure(self, why: Explanation) -> float:
         """From 1/2 to 1: how often verdicts of this kind are right."""
         n = int(why.counts.sum())
-        return 0.5 + 0.5 * math.tanh(
-            self.scale * n / (n + self.few) * abs(why.logit) / 2
-        )
+        c = self.scale * n / (n + self.few)
+        return 0.5 + 0.5 * math.tanh(c * abs(why.logit) / 2)
 
     @classmethod
     def load(cls, path: str | Path) -> "Calibration":

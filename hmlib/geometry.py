@@ -104,7 +104,8 @@ def project(x: Token, vertices: Cloud, A: Matrix | None = None) -> Token:
     why = "because the projection is exact, on whole numbers that grow with both"
     inputs.check(min(V.shape) <= MOST_DIMENSIONS, "vertices", V, f"{most}, {why}")
     whole = arithmetic.integers(np.vstack([arithmetic.like(x, V, "x"), V]))
-    P, AP = _in_product(whole[1:] - whole[0], A)
+    P = whole[1:] - whole[0]
+    AP = arithmetic.looks(P, A)
 
     T, target = _start(P, AP, A)  # the nearest point to x of the affine hull of T
     while True:
@@ -174,7 +175,7 @@ def cluster_points(vertices: Cloud, A: Matrix | None = None) -> ClusterPoints:
     V = inputs.numbers(vertices, "vertices")
     V = inputs.points(V, max((1, *V.shape[-1:])), "vertices")
     A = inputs.matrix(A, V)
-    P, AP = _in_product(arithmetic.integers(V), A)
+    P, AP = arithmetic.integers(V), arithmetic.looks(V, A)
     different = sorted({tuple(p): i for i, p in reversed([*enumerate(P)])}.values())
     m, d = len(different), V.shape[1]
     count = [math.comb(m, size) for size in range(1, min(d, m) + 1)]
@@ -211,11 +212,6 @@ def cluster_points(vertices: Cloud, A: Matrix | None = None) -> ClusterPoints:
     points = [w @ exact[t] / w.sum() for t, w in map(inside.get, faces)]
     points = np.array(points, object).reshape(-1, d)
     return ClusterPoints(arithmetic.like(points, V), list(map(list, faces)))
-
-
-def _in_product(P, A):
-    """P and A P, of whole numbers (A by a factor > 0, which moves no projection)."""
-    return P, P if A is None else P @ arithmetic.integers(A)
 
 
 def _weights(G):

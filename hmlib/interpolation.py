@@ -53,19 +53,15 @@ def interpolate_exactly(inputs: list[Cloud], outputs: list[Cloud]) -> ExactTrans
             )
     kept = different(X, sets, "set", "input", "output")
     targets = [np.array([*dict.fromkeys(map(tuple, Y[i]))]) for i in kept]
-    goal = _leaders_alone([len(y) for y in targets])
-    line = separate([X[i] for i in kept], "set", goal)
-    leaders = [
-        (token.place, target)
-        for tokens, ends in zip(_alone(line.P), targets, strict=True)
-        for token, target in zip(tokens, ends, strict=False)
-    ]
+    counts = [len(y) for y in targets]
+    line = separate([X[i] for i in kept], "set", _leaders_alone(counts))
+    leaders = zip(_alone(line.P), counts, strict=True)
+    places = [token.place for tokens, n in leaders for token in tokens[:n]]
     radius = 8 / power(max([line.P.max(), *(abs(y).max() for y in targets)]))
     script = Script(line)
     script.add("reset", [(1, 0, script.plane[0])])
-    places, ends = zip(*leaders, strict=True)
     points, slack = _to_the_circle(script, line.P, places, radius)
-    room = _to_the_targets(script, points[:, 0], ends, radius)
+    room = _to_the_targets(script, points[:, 0], np.concatenate(targets), radius)
     warm = _temperature(line, slack, room, max(map(len, X)))
     machine = ExactTransformer(script.blocks, temperature=warm)
     return replace(machine, error=_largest_error(machine, X, Y))
@@ -130,12 +126,11 @@ def _to_the_circle(script, P, places, radius):
 
 def _to_the_targets(script, places, targets, radius):
     """Move leaders to targets, which are nearer to 0 than all of them."""
-    gaps = [
-        min([*abs(np.delete(places, k) - x), x - radius / 4])
-        for k, x in enumerate(places)
-    ]
-    for x, gap, target in zip(places, gaps, targets, strict=True):
-        _squash(script, "move", x, gap, target)
+    gaps = []
+    for k, (place, target) in enumerate(zip(places, targets, strict=True)):
+        apart = abs(np.delete(places, k) - place)
+        gaps.append(min([*apart, place - radius / 4]))
+        _squash(script, "move", place, gaps[-1], target)
     return min(gaps) / 4
 
 
@@ -145,14 +140,9 @@ def _squash(script, stage, place, gap, point):
     What is as near to other places stays. The slope is -1 inside of the strip.
     """
     axis, move = script.plane[0] * gap / 4, point - place * script.plane[0]
-    bends = (
-        (-3, move + axis),
-        (-1, -move - 3 * axis),
-        (1, 3 * axis - move),
-        (3, move - axis),
-    )
-    edges = [(2 * (4 * place + k * gap) / (4 * gap), what) for k, what in bends]
-    script.add(stage, [(2 / gap, -edge, what) for edge, what in edges], eta=1)
+    bends = {-3: move + axis, -1: -move - 3 * axis, 1: 3 * axis - move, 3: move - axis}
+    edges = [(place + k * gap / 4, what) for k, what in bends.items()]
+    script.add(stage, [(2 / gap, -2 * edge / gap, what) for edge, what in edges], eta=1)
 
 
 def _temperature(line, slack, room, longest):

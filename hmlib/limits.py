@@ -65,31 +65,34 @@ class Limit:
 
         Floats are off by at most `error_bound` and 7 eps times the largest coordinate.
         """
-        Z, rates, A = self._start
         layer, since = inputs.count(layer, "layer"), self.settled_at
+        if since is not None and layer >= since:
+            left = self._left(since, layer)
+            ahead = self._ahead if left else []  # no float holds every binomial
+            moves = [left * comb(layer - since, k) * q for k, q in enumerate(ahead)]
+            return self.tokens + sum(moves)
         if since is None and layer > runs.MOST_LAYERS:
             most = f"at most {runs.MOST_LAYERS}, which are simulated"
             why = f"Not certified, because {self.why.rstrip('.')}"
             given = f"layer is {layer}, but this limit is not certified"
             inputs.refuse(given, f"{most}. {why}")
-        if since is None or layer < since:
-            for alpha in [*rates[:layer], *rates[-1:] * (layer - len(rates))]:
-                Z = dynamics.step(Z, alpha, A)
-            return Z if Z.dtype == self.tokens.dtype else Z.astype(float)
+        Z, rates, A = self._start
+        for alpha in [*rates[:layer], *rates[-1:] * (layer - len(rates))]:
+            Z = dynamics.step(Z, alpha, A)
+        return Z if Z.dtype == self.tokens.dtype else Z.astype(float)
+
+    def _left(self, since, layer):
+        """The product of 1 / (1 + alpha) over the layers from one to another."""
+        _, rates, _ = self._start
         early, last = rates[since:layer], rates[-1]
         late = max(0, layer - max(since, len(rates)))  # layers with the last alpha
-        if self.tokens.dtype == object:
-            if late * (1 + last).numerator.bit_length() > MOST_BITS:
-                many = "its exact tokens have too many digits. Pass Z as floats."
-                raise ValueError(f"layer is {layer}: {many}")
-            left = prod(1 / (1 + alpha) for alpha in early) * (1 / (1 + last)) ** late
-        else:
+        if self.tokens.dtype != object:
             early = fsum(log1p(alpha) for alpha in early)
-            left = exp(-early - min(late, 10**300) * log1p(last))
-        if not left:
-            return self.tokens + 0
-        moves = enumerate(self._ahead)
-        return self.tokens + sum(left * comb(layer - since, k) * q for k, q in moves)
+            return exp(-early - min(late, 10**300) * log1p(last))
+        if late * (1 + last).numerator.bit_length() > MOST_BITS:
+            many = "its exact tokens have too many digits. Pass Z as floats."
+            raise ValueError(f"layer is {layer}: {many}")
+        return prod(1 / (1 + alpha) for alpha in early) * (1 / (1 + last)) ** late
 
 
 def limit(

@@ -42,9 +42,10 @@ def places(Z, near=1e-6):
 # Which A?
 
 
-def random_matrix(rng, d, plus, minus, turn):
+def random_matrix(rng, d, signature, turn):
     """S + turn |S| / |B| B in whole numbers: S symmetric of signature (plus, minus), B
     antisymmetric, Gaussian both."""
+    plus, minus = signature
     R, B = np.round(16 * rng.normal(size=(2, d, d))).astype(int)
     signs = [1] * plus + [-1] * minus + [0] * (d - plus - minus)
     S, B = R.T @ np.diag(signs) @ R, B - B.T
@@ -73,12 +74,12 @@ def in_circles(Z, A):
     return bool((c[end] != end).any())
 
 
-def which_matrix(plus, minus, turn, seed, clouds=200, n=24, d=4, layers=150):
+def which_matrix(signature, turn, seed, clouds=200, n=24, d=4, layers=150):
     """Exact outcomes of clouds under random matrices: clusters, one point, or undecided
     after so many layers."""
     rng, ends, depth, circles, shrunk = np.random.default_rng(seed), [], [], 0, 0
     for _ in range(clouds):
-        A, Z = random_matrix(rng, d, plus, minus, turn), whole(rng.normal(size=(n, d)))
+        A, Z = random_matrix(rng, d, signature, turn), whole(rng.normal(size=(n, d)))
         circles += in_circles(Z, A)
         end, goals, k = run_until_settled(Z, Layer(1, A), layers)
         if goals is None:
@@ -197,12 +198,8 @@ def softmax_life(inverse, d, seed, clouds=64, n=16, layers=10_000):
     lead = [leaders(X, 1) for X in Z]
     apart = [_quarter_of_the_way(X[w]) for X, w in zip(Z, lead, strict=True)]
     left, one = np.full(clouds, -1), np.full(clouds, -1)
-    layer, X, k, size = (
-        Layer(1, temperature=1 / inverse),
-        Z,
-        0,
-        np.ptp(Z, axis=1).max(-1),
-    )
+    layer, size = Layer(1, temperature=1 / inverse), np.ptp(Z, axis=1).max(-1)
+    X, k = Z, 0
     while k < layers and (one < 0).any():
         path = vary(X, [layer] * min(100, layers - k))[1:]
         for c in np.flatnonzero(one < 0):
@@ -331,10 +328,8 @@ def one_dial(dial, definite, seed, clouds=100, n=24, d=4, layers=60):
             for options in (DIALS[dial], {})
         )
         end, before = path[-1] / scale**layers, path[-2] / scale ** (layers - 1)
-        same, moving = (
-            abs(end - theorem[-1]).max() < 1e-6,
-            abs(end - before).max() > 1e-6,
-        )
+        same = abs(end - theorem[-1]).max() < 1e-6
+        moving = abs(end - before).max() > 1e-6
         rows.append((same, places(end, 1e-5), places(theorem[-1], 1e-5), moving))
     same, turned, none, moving = np.transpose(rows).astype(float)
     return {

@@ -31,14 +31,20 @@ def matrices():
     return [*product(SIGNATURES, TURNS), *product(LOW_RANK, [0])]
 
 
+def _matrix(signature, turn):
+    """The name of its task."""
+    plus, minus = signature
+    return f"matrix +{plus} -{minus} turn {turn}"
+
+
 def tasks():
     return [*_tasks()]
 
 
 def _tasks():
-    for number, ((plus, minus), turn) in enumerate(matrices()):
-        given = {"plus": plus, "minus": minus, "turn": turn, "seed": 1000 + number}
-        yield Task(f"matrix +{plus} -{minus} turn {turn}", which_matrix, given)
+    for number, (signature, turn) in enumerate(matrices()):
+        given = {"signature": signature, "turn": turn, "seed": 1000 + number}
+        yield Task(_matrix(signature, turn), which_matrix, given)
     for d, heads, disagreement in product((2, 4), HEADS, DISAGREEMENTS):
         given = {"heads": heads, "disagreement": disagreement, "d": d, "seed": 2000 + d}
         yield Task(f"heads {heads} {disagreement} d={d}", several_heads, given)
@@ -81,8 +87,8 @@ def _softmax(facts, d):
 
 TABLES = {  # of results/variations.json
     "matrices": lambda facts: [
-        {"plus": p, "minus": m, "turn": t} | facts[f"matrix +{p} -{m} turn {t}"]
-        for (p, m), t in matrices()
+        {"plus": p, "minus": m, "turn": turn} | facts[_matrix((p, m), turn)]
+        for (p, m), turn in matrices()
     ],
     "heads": lambda facts: [
         {"d": d, "heads": h, "disagreement": x} | facts[f"heads {h} {x} d={d}"]

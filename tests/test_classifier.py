@@ -1205,15 +1205,8 @@ def test_a_tie_is_not_stable():
 
 def test_the_benchmark(tmp_path):
     """Tiny: every way of every model is timed, the numbers fit together, and the file is whole."""
-    result = training_step.run(
-        (2,),
-        reviews=60,
-        epochs=1,
-        batches=2,
-        repetitions=2,
-        batch=8,
-        length=16,
-    )
+    tiny = {"reviews": 60, "epochs": 1, "batches": 2, "batch": 8, "length": 16}
+    result = training_step.run(training_step.Setting((2,), repetitions=2, **tiny))
     assert result["agreement"]["reviews"] > 0
     for row in result["models"]:
         assert set(row["ms"]) == set(training_step.WAYS) and min(row["ms"].values()) > 0

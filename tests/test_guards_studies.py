@@ -788,7 +788,7 @@ def test_shrunk_is_by_a_millionth_and_clusters_are_two():
                 "run_until_settled",
                 lambda Z, layer, layers: (Z * scale, None, None),
             )
-            return departures.which_matrix(4, 0, 0, 0, clouds=2, n=6, layers=1)[0]
+            return departures.which_matrix((4, 0), 0, 0, clouds=2, n=6, layers=1)[0]
 
     from fractions import Fraction
 
@@ -796,7 +796,7 @@ def test_shrunk_is_by_a_millionth_and_clusters_are_two():
         facts(Fraction(1, 10**7))["undecided_but_shrunk"] == 2
         and facts(Fraction(1, 10**4))["undecided_but_shrunk"] == 0
     )
-    point, _ = departures.which_matrix(0, 4, 0, 0, clouds=2, n=6, layers=60)
+    point, _ = departures.which_matrix((0, 4), 0, 0, clouds=2, n=6, layers=60)
     assert point["point"][0] == 1 and point["clusters"][0] == 0
 
 

@@ -946,13 +946,13 @@ def test_intervals_and_places():
     ) and not departures.in_circles(Z, np.eye(2))
 
 
-@pytest.mark.parametrize(("plus", "minus"), [(3, 0), (2, 1), (0, 2), (1, 1)])
-def test_random_matrices_have_their_signature(plus, minus):
+@pytest.mark.parametrize("signature", [(3, 0), (2, 1), (0, 2), (1, 1)])
+def test_random_matrices_have_their_signature(signature):
     for seed in range(5):
         A = departures.random_matrix(
-            np.random.default_rng(seed), 3, plus, minus, turn=0.5
+            np.random.default_rng(seed), 3, signature, turn=0.5
         )
         values = np.linalg.eigvalsh(A + A.T) / abs(A).max()
-        assert ((values > 1e-9).sum(), (values < -1e-9).sum()) == (plus, minus)
+        assert ((values > 1e-9).sum(), (values < -1e-9).sum()) == signature
         size = np.linalg.norm(A - A.T) / np.linalg.norm(A + A.T)
         assert size == pytest.approx(0.5, rel=0.02)

@@ -136,9 +136,7 @@ class Hull:
 
         Both ways: where `off` is large, the way may begin beyond half of the circle.
         """
-        h, looks = len(self.at), arithmetic.integers(Q)
-        if self.A is not None:
-            looks = looks @ arithmetic.integers(self.A)
+        h, looks = len(self.at), arithmetic.looks(Q, self.A)
         while True:
             around = self.at[np.stack([k - 1, k, (k + 1) % h])]
             last, here, after = arithmetic.integers(around)

@@ -17,34 +17,26 @@ def architectures():
     blocks = {"Residual network": forward, "Transformer": attend + forward}
     blocks |= {"Pure attention": attend}
     for ax, parts in style.panels(blocks, size=(7.5, 4.4)):
-        ax.set(xlim=(-1.3, 1.3), ylim=(-1.1, 6.6))
+        ax.set(xlim=(-1.3, 1.3), ylim=(-0.4, 7.4))
         ax.axis("off")
-        ax.text(0, -1, "$z_1^k, \\ldots, z_n^k$", ha="center")
-        top = -0.6  # of what has been drawn
-        for y, part in enumerate(parts):
-            _flow(ax, (0, top), (0, y + 0.1 if part == "+" else y))
-            top = _part(ax, y + 0.25, part)
-        _flow(ax, (0, top), (0, top + 0.4))
-        ax.text(0, top + 0.5, "$z_1^{k+1}, \\ldots, z_n^{k+1}$", ha="center")
+        stack = ["$z_1^k, \\ldots, z_n^k$", *parts, "$z_1^{k+1}, \\ldots, z_n^{k+1}$"]
+        for y, part in enumerate(stack):
+            if y:
+                draw.arrows(ax, [0, y - 0.75], [0, y - 0.25], gap=(0, 0))
+            _part(ax, y, part)
 
 
 def _part(ax, y, part):
-    """A box of a block, or a sum with what goes past the box below; returns its top."""
-    centred = {"ha": "center", "va": "center"}
+    """A box of a block, or a sum with what goes past the box below, or tokens."""
+    colours = {"self-attention": ORANGE, "feed-forward": SKY, "normalise": "#999999"}
+    if part in colours:
+        ax.barh(y, 1.5, 0.5, left=-0.75, color=colours[part], edgecolor=INK)
     if part == "+":
-        ring = {"boxstyle": "circle,pad=0.15", "fc": "none", "ec": INK}
-        ax.text(0, y, "+", bbox=ring, **centred)
-        ax.plot([0, -1, -1], [y - 1.45, y - 1.45, y], color=INK, lw=1)
-        _flow(ax, (-1.02, y), (-0.15, y))
-        return y + 0.15
-    colour = {"self-attention": ORANGE, "feed-forward": SKY}.get(part, "#999999")
-    ax.barh(y, 1.5, 0.5, left=-0.75, color=colour, edgecolor=INK)
-    ax.text(0, y, part, color="#111111", **centred)  # in the dark, too
-    return y + 0.25
-
-
-def _flow(ax, start, end):
-    ax.annotate("", end, start, arrowprops={"arrowstyle": "->", "color": INK})
+        draw.ring(ax, [0, y])
+        ax.plot([0, -1, -1], [y - 1.5, y - 1.5, y], color=INK, lw=1)
+        draw.arrows(ax, [-1, y], [0, y], gap=(0, 8))
+    ink = "#111111" if part in colours else INK  # on boxes also in the dark
+    ax.text(0, y, part, color=ink, ha="center", va="center")
 
 
 def attention_rule(
@@ -88,23 +80,24 @@ def _looks(ax, z, H, others):
 def rule(Z: Cloud, alpha: Number):
     """The model in three pictures: what token 1 sees, whom all follow, a step."""
     Z = np.asarray(Z, float)
-    after, leads = dynamics.step(Z, alpha), attention.alone(attention.attention_sets(Z))
+    goals, after = Z[attention.follow(Z)], dynamics.step(Z, alpha)
+    leads = attention.alone(attention.attention_sets(Z))
     names = [f"$z_{i + 1}$" for i in range(len(Z))]
-    what = {"(a) what $z_1$ sees": 0, "(b) whom they follow": 1, "(c) a layer": 2}
-    for ax, panel in style.panels(what, size=(7.5, 2.9)):
-        draw.plane(ax, Z, margin=0.12)
-        goals = Z[attention.follow(Z)]
-        marked = [Z, draw.between(Z, goals)] if panel else [Z]
-        if not panel:
-            marked.append(_looks(ax, Z[0], geometry.half_space(Z[0]), Z[1:])[1])
-            draw.ring(ax, Z[0])
-        elif panel == 1:
-            draw.arrows(ax, Z, goals)
-        else:
-            draw.sign(ax, Z[~leads], "where it started")
-            draw.trails(ax, [Z, after])
-        draw.tokens(ax, after if panel == 2 else Z, leads)
-        draw.names_aside(ax, Z, names, np.vstack(marked))
+    with canvas(1, 3, size=(7.5, 2.9)) as axes:
+        for ax in axes:
+            draw.plane(ax, Z, margin=0.12)
+        _, seen = _looks(axes[0], Z[0], geometry.half_space(Z[0]), Z[1:])
+        draw.ring(axes[0], Z[0])
+        draw.arrows(axes[1], Z, goals)
+        draw.sign(axes[2], Z[~leads], "where it started")
+        draw.trails(axes[2], [Z, after])
+        ways = draw.between(Z, goals)
+        panels = {"(a) what $z_1$ sees": (Z, seen), "(b) whom they follow": (Z, ways)}
+        panels["(c) a layer"] = after, ways
+        for ax, (title, (now, drawn)) in zip(axes, panels.items(), strict=True):
+            ax.set_title(title, fontsize=10)
+            draw.tokens(ax, now, leads)
+            draw.names_aside(ax, Z, names, np.vstack([Z, drawn]))
 
 
 def sectors(Z: Cloud):

@@ -2,18 +2,14 @@
 
 import numpy as np
 
-from hmlib import attention, dynamics, geometry, inputs, limits
+from hmlib import attention, dynamics, geometry, limits
 from hmlib.figures import draw, style
-from hmlib.figures.regions import regions
+from hmlib.figures.regions import refined
 from hmlib.figures.style import BLUE, INK, LIGHT, ORANGE, canvas, plt
 from hmlib.shapes import Cloud, Number, Tokens
 
-with inputs.extra("book"):
-    from matplotlib.colors import to_rgba
-    from matplotlib.patches import PathPatch
-    from matplotlib.path import Path
-
 LAYERS = 60  # of the runs behind a picture; nearly all have settled long before
+HATCHED = {"hatch.linewidth": 0.5, "hatch.color": INK}
 
 
 def polytopes(panels: dict[str, Cloud]):
@@ -92,31 +88,22 @@ def basins(Z: Cloud, alpha: Number, grid: Tokens):
     """
     Z = np.asarray(Z, float)
     leads, joins, unseats = fates(Z, alpha)
-    colour = dict(zip(leads, LIGHT, strict=False))
-    look = {"ec": INK, "lw": 0.7, "zorder": 1}
-    with canvas(size=(6.4, 5.2)) as ax:
-        for leader, rims in regions(joins, grid).items():
-            if leader in colour:
-                _fill(ax, rims, fc=to_rgba(colour[leader], 0.6), **look)
-        with plt.rc_context({"hatch.linewidth": 0.5}):
-            rims = regions(unseats, grid).get(1, [])
-            _fill(ax, rims, fc="none", hatch="////", **look | {"lw": 0})
+    with canvas(size=(6.4, 5.2)) as ax, plt.rc_context(HATCHED):
+        x, y, joined = refined(joins, grid)
+        for leader, colour in zip(leads, LIGHT, strict=False):
+            basin = joined == leader
+            ax.contourf(x, y, basin, [0.5, 1], colors=[colour], alpha=0.6)
+            ax.contour(x, y, basin, [0.5], colors=[INK], linewidths=0.7)
+            draw.stars(ax, Z[leader], colour, size=16)
+        x, y, unseated = refined(unseats, grid)
+        ax.contourf(x, y, unseated, [0.5, 1], colors="none", hatches=["////"])
         for z in Z:
             rim = {"fc": "none", "ec": INK, "ls": ":", "lw": 0.7}
             ax.add_patch(plt.Circle(z / 2, np.linalg.norm(z) / 2, **rim))
         draw.circles(ax, np.delete(Z, leads, 0), size=6)
-        for leader in leads:
-            draw.stars(ax, Z[leader], colour[leader], size=16)
         draw.names(ax, Z, range(1, len(Z) + 1), (8, 6))
         ax.set_aspect("equal")
         ax.axis("off")
-
-
-def _fill(ax, rims, **look):
-    """A region with all its rims, as one path."""
-    if rims:
-        path = Path.make_compound_path(*(Path(rim, closed=True) for rim in rims))
-        ax.add_patch(PathPatch(path, **look))
 
 
 def fates(Z, alpha):
@@ -127,17 +114,11 @@ def fates(Z, alpha):
     def run(X):
         clouds = np.broadcast_to(Z, (len(X), n, 2))
         clouds = np.concatenate([clouds, X[:, None]], axis=1)
-        ends, moving = np.empty((len(X), n + 1), int), np.arange(len(X))
-        for _ in range(LAYERS):
-            ends[moving] = follows = attention.follow(clouds)
-            open_ = (np.take_along_axis(follows, follows, 1) != follows).any(1)
-            if not open_.any():
-                break
-            moving, clouds = moving[open_], dynamics.step(clouds[open_], alpha)
-        return attention.roots(ends)[:, n], ends == np.arange(n + 1)
+        follows = attention.follow(dynamics.simulate(clouds, alpha, LAYERS).tokens[-1])
+        return attention.roots(follows)[:, n], follows == np.arange(n + 1)
 
     def unseats(X):
         joined, leads = run(X)
-        return ((joined < n) & ~leads[:, fixed].all(1)).astype(int)
+        return (joined < n) & ~leads[:, fixed].all(1)
 
     return fixed, lambda X: run(X)[0], unseats

@@ -75,12 +75,12 @@ def reviews(panels: dict[str, tuple[Explanation, int]], columns: int, size):
         review(ax, why, layer)
 
 
-def animation(why: Explanation, frames: int = 4) -> bytes:
+def animation(why: Explanation) -> bytes:
     """A review on its way through the layers, shown once: a GIF of modest weight."""
     from PIL import Image
 
     path, pictures = why.path.tokens, []
-    for t in np.linspace(0, len(path) - 1, frames * (len(path) - 1) + 1):
+    for t in np.arange(0, len(path) - 0.75, 0.25):  # in quarters of a layer
         k = min(int(t), len(path) - 2)
         with plt.rc_context(STYLE | {"figure.facecolor": "white"}):
             figure, ax = plt.subplots(figsize=(4.6, 4.2), dpi=80)
@@ -113,13 +113,13 @@ def leader_words(
         ax.set(xlabel="reviews in which the word leads")
 
 
-def verdict(why: Explanation, most: int = 8):
+def verdict(why: Explanation):
     """What a verdict is made of: shares in the logit, and the logit without a word."""
     votes = {why.words[i]: why.counts[why.root == i].sum() for i in np.unique(why.root)}
-    first = list(why.shares.items())[:most]
+    first = list(why.shares.items())[:8]
     shares = {f"{word} ({votes[word]})": share for word, share in first}
     change = why.without - why.logit
-    changes = {why.words[i]: change[i] for i in np.argsort(-abs(change))[:most]}
+    changes = {why.words[i]: change[i] for i in np.argsort(-abs(change))[:8]}
     panels = {"share in the logit (votes)": shares | {"bias": why.bias}}
     panels |= {"change if the word is left out": changes}
     for ax, lengths in style.panels(panels, size=(7.5, 3.4)):

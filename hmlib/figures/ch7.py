@@ -18,10 +18,10 @@ def token_moves(panels: dict[str, tuple[Cloud, Cloud]]):
         draw.circles(ax, before, size=5)
 
 
-def stages(panels: dict[str, list[Cloud]], columns: int = 3):
+def stages(panels: dict[str, list[Cloud]]):
     """Sequences at some stages, {title: [tokens of each]}: each has a colour."""
-    size = 7.5, 2.5 * math.ceil(len(panels) / columns)
-    for ax, sequences in style.panels(panels, columns, size):
+    size = 7.5, 2.5 * math.ceil(len(panels) / 3)
+    for ax, sequences in style.panels(panels, 3, size):
         for k, X in enumerate(sequences):
             colour, marker = SERIES[k]
             look = {"color": colour, "mfc": "none", "mew": 1.8, "ms": 12 - 3 * k}

@@ -30,10 +30,14 @@ SIGNS = {
 }
 
 
+def rows(points: Tokens) -> np.ndarray:
+    """Points as floats, (m, 2): of one point, of a cloud, or of a path."""
+    return np.reshape(points, (-1, 2)).astype(float)
+
+
 def plane(ax, *points: Tokens, margin: float = 0.22):
     """A window around the points and the origin, with thin axes through the origin."""
-    rows = [np.reshape(some, (-1, 2)).astype(float) for some in points]
-    inside = np.vstack([*rows, [[0, 0]]])
+    inside = np.vstack([*map(rows, points), [[0, 0]]])
     low, high = inside.min(0), inside.max(0)
     centre, half = (low + high) / 2, (0.5 + margin) * (high - low).max()
     x, y = np.stack([centre - half, centre + half], 1)
@@ -124,9 +128,8 @@ def names_aside(ax, points: Cloud, labels, marked: Cloud, gap=5, size=10):
 
 def between(starts: Tokens, ends: Tokens, count: int = 30) -> np.ndarray:
     """Points on the way from each start to its end, as one cloud."""
-    starts, ends = (np.reshape(some, (-1, 2)).astype(float) for some in (starts, ends))
-    share = np.linspace(0, 1, count)[:, None, None]
-    return (starts + share * (ends - starts)).reshape(-1, 2)
+    starts, share = rows(starts), np.linspace(0, 1, count)[:, None, None]
+    return rows(starts + share * (rows(ends) - starts))
 
 
 def trails(ax, path: Tokens, style: str = "-", **look):
@@ -139,8 +142,7 @@ def arrows(ax, starts: Cloud, ends: Cloud, colour=INK, width: float = 0.8, gap=(
     """An arrow from each start to its end, with gaps at both, in points of print."""
     shape = {"arrowstyle": "-|>", "shrinkA": gap[0], "shrinkB": gap[1]}
     shape |= {"color": colour, "lw": width}
-    starts, ends = (np.reshape(some, (-1, 2)).astype(float) for some in (starts, ends))
-    for start, end in zip(starts, ends, strict=True):
+    for start, end in zip(rows(starts), rows(ends), strict=True):
         if (start != end).any():
             ax.annotate("", end, start, arrowprops=shape)
 
@@ -164,7 +166,7 @@ def hull(ax, points: Cloud, colour=SKY, alpha: float = 0.25, **edges):
 def discs(ax, centres: Cloud, radius: float):
     """The discs of a radius around some points, with dashed rims."""
     angle = np.linspace(0, 2 * np.pi, 200)
-    for x, y in np.reshape(centres, (-1, 2)).astype(float):
+    for x, y in rows(centres):
         rim = x + radius * np.cos(angle), y + radius * np.sin(angle)
         ax.fill(*rim, fc=BLUE, alpha=0.15)
         ax.plot(*rim, "--", color=BLUE, lw=1)

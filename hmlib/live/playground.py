@@ -14,7 +14,6 @@ from hmlib.live import Checked, Exact, Figure, links, read, source, wired
 from hmlib.live.links import kept
 from hmlib.shapes import Cloud, Matrix
 
-FLOATS = np.zeros(0)
 MOST_LAYERS = 10_000  # that Playground goes through
 
 
@@ -35,7 +34,7 @@ def presets() -> dict:
 
 
 def _kept(X, name):
-    arithmetic.like(X, FLOATS, name)  # refuses what is too large for a page
+    arithmetic.like(X, inputs.FLOATS, name)  # refuses what is too large for a page
     return np.vectorize(kept, otypes=[object])(X).tolist()
 
 
@@ -44,7 +43,7 @@ def _tokens(Z):
 
 
 def _alpha(alpha):
-    inputs.rate(alpha, FLOATS)  # the page needs a float > 0, too
+    inputs.rate(alpha, inputs.FLOATS)  # the page needs a float > 0, too
     return kept(inputs.numbers(alpha, "alpha").item())
 
 

@@ -28,9 +28,8 @@ def packed(model, calibration: Calibration | None = None) -> dict:
     with np.errstate(over="ignore"):
         E = inputs.in_range(E[1:].astype("<f4"), "embedding, as float32,")
     if weights.A is not None or weights.padding != "mask":
-        inputs.refuse(
-            "The model has A or its padding is a token", "A = None and padding = 'mask'"
-        )
+        given = "The model has A or its padding is a token"
+        inputs.refuse(given, "A = None and padding = 'mask'")
     for word in words:
         inputs.check(len(word.split()) == 1, "a word", word, "one without blanks")
     alpha, depth = weights.alpha, inputs.count(weights.depth, "depth", MOST_DEPTH)
@@ -61,10 +60,8 @@ def write_review_model(
     model = json.dumps(packed(model, calibration), separators=(",", ":"))
     script = f"globalThis.hmlibReviewModel = {model};\n".encode()
     if len(script) > MOST_BYTES:
-        raise ValueError(
-            f"The model takes {len(script)} bytes: expected at most {MOST_BYTES}. "
-            "Keep fewer words."
-        )
+        given = f"The model takes {len(script)} bytes"
+        inputs.refuse(given, f"at most {MOST_BYTES}. Keep fewer words")
     files.write_whole(inputs.path(path), script)
 
 
