@@ -13,7 +13,7 @@ from pathlib import Path
 os.environ |= {
     "PYTHONHASHSEED": "0",
     "OMP_NUM_THREADS": "1",
-    "SOURCE_DATE_EPOCH": "0",
+    "SOURCE_DATE_EPOCH": "1767225600",
 }  # before any kernel starts
 
 import cover
