@@ -155,6 +155,7 @@ def test_a_copy_prints_what_the_book_prints(name, monkeypatch):
         monkeypatch.setitem(sys.modules, module, None)
     monkeypatch.setitem(sys.modules, "hmlib.figures", lite_figures)
     monkeypatch.setattr(hmlib, "figures", lite_figures, raising=False)
+    monkeypatch.chdir(COPIES)  # from where it reads results
     names, ran = {"display": print}, 0
     for cell in nbformat.read(COPIES / f"{name}.ipynb", as_version=4).cells:
         if cell.cell_type != "code":
