@@ -7,6 +7,18 @@ CORE := attention dynamics routes theorem variations
 NEWEST = $(shell for v in 15 14 13 12 11; do python3.$$v -c "" 2>/dev/null && echo python3.$$v && break; done)
 export PYTHONUTF8 := 1# files are read as UTF-8, whatever the locale
 
+# Where nothing may be written, a command runs in a copy, which stays for the next one.
+ifneq ($(or $(WRITABLE),$(shell test -w . && echo yes)),yes)
+COPY := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/hmlib/copy
+
+elsewhere .DEFAULT:
+	@echo "Nothing can be written here: going on in $(COPY)"
+	@mkdir -p "$(COPY)"
+	@tar -cf - --exclude=./.venv --exclude=./_build . | tar -xf - -C "$(COPY)"
+	@chmod -R u+w "$(COPY)"
+	@$(MAKE) -C "$(COPY)" $(filter-out elsewhere,$@) WRITABLE=yes
+
+else
 .PHONY: help book test quick versions lab pdf links bench mutants refresh lint lock proofs package audit publishable reproduce paper clean
 
 help: ## list the commands
@@ -92,3 +104,5 @@ clean: ## remove everything that was built, .venv included
 	$(BIN)/python -m pip install --no-deps --require-hashes -r requirements.hashes
 	$(BIN)/python -m pip install -c requirements.lock -e ".[$(EXTRAS)]"
 	@touch $@
+
+endif

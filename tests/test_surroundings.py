@@ -117,6 +117,35 @@ def test_another_place(usual, elsewhere, kind, tmp_path):
     assert {*elsewhere.rglob("*")} == there or kind != "read-only"
 
 
+def test_where_nothing_may_be_written_a_copy_is_used(tmp_path):
+    """make, of a place that may only be read: what it is asked for is done in a copy, sources, new ones too, and not
+    what was built there."""
+    place, home = tmp_path / "to read, alone", tmp_path / "home"
+    (place / ".venv").mkdir(parents=True)
+    (place / "_build").mkdir()
+    shutil.copy(ROOT / "Makefile", place)
+    (place / "source").write_text("one")
+    (place / "source").chmod(0o400)
+    environment = {k: v for k, v in os.environ.items() if k != "XDG_CACHE_HOME"}
+    environment |= {"HOME": str(home), "WRITABLE": "no"}
+
+    def make(*goals):
+        return subprocess.run(
+            ["make", *goals], cwd=place, env=environment, capture_output=True, text=True
+        )
+
+    copy = home / ".cache" / "hmlib" / "copy"
+    done = make("help")
+    assert done.returncode == 0 and str(copy) in done.stdout
+    assert "build the site" in done.stdout
+    assert {path.name for path in copy.iterdir()} == {"Makefile", "source"}
+    (place / "source").chmod(0o600)
+    (place / "source").write_text("two")
+    assert "build the site" in make().stdout  # help, without a goal
+    assert (copy / "source").read_text() == "two"
+    assert make("nothing that there is").returncode != 0
+
+
 def test_tools_read_files_as_utf8():
     """By the Makefile, whatever the locale: all of its commands inherit it."""
     if not (make := shutil.which("make")):
