@@ -7,11 +7,14 @@ CORE := attention dynamics routes theorem variations
 NEWEST = $(shell for v in 15 14 13 12 11; do python3.$$v -c "" 2>/dev/null && echo python3.$$v && break; done)
 export PYTHONUTF8 := 1# files are read as UTF-8, whatever the locale
 
+GOALS := help book test quick versions lab pdf links bench mutants refresh lint lock proofs package audit publishable reproduce paper clean
+.PHONY: $(GOALS)
+
 # Where nothing may be written, a command runs in a copy, which stays for the next one.
 ifneq ($(or $(WRITABLE),$(shell test -w . && echo yes)),yes)
 COPY := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/hmlib/copy
 
-elsewhere .DEFAULT:
+elsewhere $(GOALS) .DEFAULT:
 	@echo "Nothing can be written here: going on in $(COPY)"
 	@mkdir -p "$(COPY)"
 	@tar -cf - --exclude=./.venv --exclude=./_build . | tar -xf - -C "$(COPY)"
@@ -19,8 +22,6 @@ elsewhere .DEFAULT:
 	@$(MAKE) -C "$(COPY)" $(filter-out elsewhere,$@) WRITABLE=yes
 
 else
-.PHONY: help book test quick versions lab pdf links bench mutants refresh lint lock proofs package audit publishable reproduce paper clean
-
 help: ## list the commands
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
 

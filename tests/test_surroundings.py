@@ -123,6 +123,7 @@ def test_where_nothing_may_be_written_a_copy_is_used(tmp_path):
     place, home = tmp_path / "to read, alone", tmp_path / "home"
     (place / ".venv").mkdir(parents=True)
     (place / "_build").mkdir()
+    (place / "book").mkdir()  # as a goal is called
     shutil.copy(ROOT / "Makefile", place)
     (place / "source").write_text("one")
     (place / "source").chmod(0o400)
@@ -138,7 +139,8 @@ def test_where_nothing_may_be_written_a_copy_is_used(tmp_path):
     done = make("help")
     assert done.returncode == 0 and str(copy) in done.stdout
     assert "build the site" in done.stdout
-    assert {path.name for path in copy.iterdir()} == {"Makefile", "source"}
+    assert {path.name for path in copy.iterdir()} == {"Makefile", "book", "source"}
+    assert "going on in" in make("-n", "book").stdout
     (place / "source").chmod(0o600)
     (place / "source").write_text("two")
     assert "build the site" in make().stdout  # help, without a goal
