@@ -241,3 +241,15 @@ def test_equal_tokens_of_an_output_count_once():
     machine = interpolate_exactly([fractions([[0, 1]])], [fractions([[2, 3], [2, 3]])])
     assert machine.error == 0
     assert machine.transform(fractions([[0, 1]])).tolist() == [[2, 3]]
+
+
+def test_no_fold_puts_two_sequences_in_one_place():
+    """Bug: a fold that parts sequences, and puts tokens of two of them in one place.
+
+    No later fold parts those: all five have been moved each in its own way by then.
+    """
+    words = [[0, 0], [0, 3], [0, 2], [2, 2], [3, 0]]
+    chosen = [0, 1, 2, 3], [0, 4, 3], [0, 3], [1, 2, 3], [0, 1, 3]
+    inputs = [fractions([words[k] for k in some]) for some in chosen]
+    outputs = [fractions([[j, i] for j in range(len(X))]) for i, X in enumerate(inputs)]
+    assert interpolate_exactly(inputs, outputs).error == 0
