@@ -15,7 +15,7 @@ from studies.data import SHA256
 from studies.graph import Task
 from studies.ledger import present
 from studies.models import document_frequency
-from studies.paired import difference
+from studies.paired import difference, pooled
 from studies.texts import encoded
 
 DATA = {name: SHA256[name] for name in ("kaggle", "sentences")}
@@ -144,10 +144,16 @@ def _row(facts, kind, way):
 
 
 def _apart(facts, kind, other, way):
-    """The difference of two models, of the seeds that both are done with."""
-    seeds = facts.seeds(f"{way} {kind}", SEEDS[way])
-    both = facts.seeds(f"{way} {other}", seeds)
-    return difference(*(facts.right(f"{way} {x}", both) for x in (kind, other)))
+    """The difference of two models; all comparisons say together how seeds spread."""
+    pairs = present(
+        {
+            name: partial(facts.pair, f"{way} {name}", f"{way} {CONTROL}", SEEDS[way])
+            for name in KINDS
+            if name != CONTROL
+        }
+    )
+    pair = facts.pair(f"{way} {kind}", f"{way} {other}", SEEDS[way])
+    return difference(*pair, pooled(pairs.values()))
 
 
 def leaders_or_anybody(facts, way):

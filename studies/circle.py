@@ -3,7 +3,7 @@ when training may leave the circle. `python -m studies circle`"""
 
 from functools import partial
 
-from studies.classifiers import circle, leave, put_back, scores
+from studies.classifiers import circle, in_order, leave, put_back, scores
 from studies.data import SHA256
 from studies.graph import Task
 from studies.ledger import present
@@ -22,7 +22,12 @@ CURVE = {  # scale of the heights, delta: the more of it, the fewer lead
     "1.0, 0.3": {"scale": 1.0, "delta": 0.3},
     "1.0, 1.0": {"scale": 1.0, "delta": 1.0},
 }
+ALIKE = {  # the control of each setting: no attention, and all else the same
+    name: CONTROL if name in (CONTROL, "0.3, 0.001") else f"{CONTROL}, {name}"
+    for name in CURVE
+}
 RATES = (1e-5, 3e-5, 1e-4, 3e-4)
+LOSING = RATES[2:]
 WAYS_OUT = {CONTROL: CONTROL, "hardmax": "0.3, 0.001", "pass-through": "0.3, 0.001"}
 
 
@@ -38,6 +43,9 @@ def _of_one(seed):
     for name, options in CURVE.items():
         options = {"epochs": 3} | options
         yield Task(f"circle {name}, {seed}", circle, given | options, first)
+        if ALIKE[name] != CONTROL:
+            alike = given | options | {"depth": 0}
+            yield Task(f"circle {ALIKE[name]}, {seed}", circle, alike, first)
     for rate in RATES:
         for kind, start in WAYS_OUT.items():
             needs = {"first": f"circle {start}, {seed}"}
@@ -49,23 +57,24 @@ def _of_one(seed):
                 needs = needs | {"left": left}
                 back = f"back {kind}, {rate:g}, {seed}"
                 yield Task(back, put_back, {"way": "128"}, needs)
+                if rate in LOSING:
+                    order = f"order {kind}, {rate:g}, {seed}"
+                    yield Task(order, in_order, {"way": "128"}, needs)
 
 
 def against(facts, name, control):
     """The numbers of a family of tasks, of the seeds that it is done with, and its
     difference from its control."""
-    seeds = facts.seeds(name, SEEDS)
-    both = facts.seeds(control, seeds)
-    one, other = (facts.right(family, both) for family in (name, control))
-    return facts.over(name, seeds) | {"against": difference(one, other)}
+    apart = difference(*facts.pair(name, control, SEEDS))
+    return facts.over(name, facts.seeds(name, SEEDS)) | {"against": apart}
 
 
 def curve(facts):
-    control = f"circle {CONTROL},"
-    names = {name: f"circle {name}," for name in CURVE}
-    return present(
-        {name: partial(against, facts, task, control) for name, task in names.items()}
-    )
+    rows = {
+        name: partial(against, facts, f"circle {name},", f"circle {alike},")
+        for name, alike in ALIKE.items()
+    }
+    return present(rows)
 
 
 def left(facts):
@@ -88,12 +97,24 @@ def _left(facts, name, rate):
 
 def back(facts):
     """What was lost, and which part of it comes back with what is put back."""
-    ways = [f"{kind}, {rate:g}" for kind in list(WAYS_OUT)[1:] for rate in RATES]
-    return present({way: partial(_back, facts, way) for way in ways})
+    return parts(facts, "back", RATES)
 
 
-def _back(facts, way):
-    return facts.over(f"back {way},", facts.seeds(f"back {way},", SEEDS))
+def order(facts):
+    """Is it which lengths there are, or which word has which?"""
+    return parts(facts, "order", LOSING)
 
 
-TABLES = {"curve": curve, "left": left, "back": back}  # of results/circle.json
+def parts(facts, what, rates):
+    """Of each way out at each of the rates, what is judged rightly in parts."""
+    ways = [f"{kind}, {rate:g}" for kind in list(WAYS_OUT)[1:] for rate in rates]
+
+    def of(way):
+        name = f"{what} {way},"
+        return facts.over(name, facts.seeds(name, SEEDS))
+
+    return present({way: partial(of, way) for way in ways})
+
+
+# of results/circle.json
+TABLES = {"curve": curve, "left": left, "back": back, "order": order}

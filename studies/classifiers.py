@@ -170,6 +170,28 @@ def put_back(way, first, left):
     }, {}
 
 
+def in_order(way, first, left):
+    """What `leave` has done, but for its words' lengths: which lengths there are, and
+    which word has which, are those of before or of after. Words of one old length are
+    in the new order."""
+    (facts, before), (_, after) = first[:2], left[:2]
+    texts = encoded(way)
+    used = np.flatnonzero(models.document_frequency(texts) > 0)
+    old, new = (weights["embedding"].norm(dim=1).numpy() for weights in (before, after))
+    lengths = {"old lengths, old order": old, "new lengths, new order": new}
+    crossed = ("old lengths, new order", old, new), ("new lengths, old order", new, old)
+    for name, some, other in crossed:
+        lengths[name] = some.copy()
+        ranked = used[np.lexsort((new[used], other[used]))]
+        lengths[name][ranked] = np.sort(some[used])
+    words, right = torch.nn.functional.normalize(after["embedding"]), {}
+    for name, some in lengths.items():
+        table = after | {"embedding": words * torch.tensor(some)[:, None]}
+        model = models.rebuilt(table, facts["depth"])
+        right[name] = evaluate(model, *texts.of("test"))[1]
+    return right, {}
+
+
 def interpreted(way, control, model=None, padding="mask", depth=8):
     """What leaders are worth, against the control's strongest words and random ones; of
     the published weights, if there is no model."""

@@ -15,7 +15,7 @@ from studies.classifiers import judged
 from studies.data import SHA256
 from studies.graph import Task
 from studies.ledger import present
-from studies.paired import difference
+from studies.paired import difference, pooled
 from studies.texts import encoded
 
 DATA = {"kaggle": SHA256["kaggle"]}
@@ -141,12 +141,11 @@ def tasks():
 # What goes to results/ladder.json
 
 
-def row(facts, name, other):
+def row(facts, name, other, spread):
     """A set-up, and how far it is from another one."""
     seeds = facts.seeds(name, SEEDS)
-    both = facts.seeds(other, seeds)
-    one, two = (facts.right(family, both) for family in (name, other))
-    out = facts.over(name, seeds) | {"against": other, **difference(one, two)}
+    apart = difference(*facts.pair(name, other, SEEDS), spread)
+    out = facts.over(name, seeds) | {"against": other, **apart}
     runs = [facts[f"{name} {seed}"]["epochs"] for seed in seeds]
     return out | {"alphas": [[epoch["alpha"] for epoch in run] for run in runs]}
 
@@ -163,8 +162,12 @@ def compared():
 
 
 def table(facts, part):
-    pairs = compared()[part].items()
-    return present({name: partial(row, facts, name, other) for name, other in pairs})
+    """Three seeds say little of their spread, so all comparisons say it together."""
+    pairs = {k: v for rows in compared().values() for k, v in rows.items() if k != v}
+    parts = {k: partial(facts.pair, k, v, SEEDS) for k, v in pairs.items()}
+    spread = pooled(present(parts).values())
+    rows = compared()[part].items()
+    return present({k: partial(row, facts, k, v, spread) for k, v in rows})
 
 
 TABLES = {

@@ -43,6 +43,12 @@ class Facts(dict):
         """Which test reviews were judged rightly, (seeds, reviews)."""
         return np.array([unpacked(self[f"{name} {seed}"]["right"]) for seed in seeds])
 
+    def pair(self, name, other, among):
+        """What is right with two families of tasks, of the seeds that both are done
+        with."""
+        both = self.seeds(other, self.seeds(name, among))
+        return [self.right(family, both) for family in (name, other)]
+
     def over(self, name, seeds):
         """One list for the seeds, for each number of a family of tasks; without what
         belongs to single epochs and reviews."""

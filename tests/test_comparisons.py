@@ -53,9 +53,11 @@ def test_a_difference_by_hand():
     by_seed, by_review = D.mean(1), D.mean(0)
     expected = stats.ttest_1samp(by_seed, 0).confidence_interval(0.95)
     assert found["over_seeds"] == pytest.approx(expected.high - 0.25)
-    half = 1.959964 * by_review.std(ddof=1) / 2
+    half = stats.t.ppf(0.975, 3) * by_review.std(ddof=1) / 2
     assert found["over_reviews"] == pytest.approx(half)
-    assert found["over_both"] > half and found["seeds"] == 2 and found["reviews"] == 4
+    both = np.hypot(found["over_seeds"], half)
+    assert found["over_both"] == pytest.approx(both)
+    assert found["seeds"] == 2 and found["reviews"] == 4
     assert paired.difference(other, one)["difference"] == -0.25
 
 
@@ -78,7 +80,7 @@ def test_one_seed_has_no_interval_over_seeds():
 
 
 def test_an_interval_holds_as_often_as_it_says():
-    """Seeds and reviews both vary; the interval for both is a little too wide."""
+    """Seeds and reviews both vary; the interval for both is rather too wide."""
     rng, held, runs = np.random.default_rng(1), 0, 300
     for _ in range(runs):
         seeds, reviews = rng.normal(0, 0.1, (5, 1)), rng.normal(0, 0.5, (1, 100))
@@ -86,6 +88,51 @@ def test_an_interval_holds_as_often_as_it_says():
         found = paired.difference(D, np.zeros_like(D))
         held += abs(found["difference"] - 0.02) < found["over_both"]
     assert held / runs >= 0.93
+
+
+def test_p_is_the_level_at_which_the_interval_ends_at_0():
+    D = np.random.default_rng(2).normal(0.05, 0.2, (4, 50))
+    found = paired.difference(D, 0 * D)
+    level = found["p"] / 2
+    seeds = stats.t.isf(level, 3) * stats.sem(D.mean(1))
+    reviews = stats.t.isf(level, 49) * stats.sem(D.mean(0))
+    assert np.hypot(seeds, reviews) == pytest.approx(D.mean())
+    wide = [[1.0, 1.0, 1.0]] * 2, [[0.0] * 3] * 2  # no doubt at all
+    assert paired.difference(*wide)["p"] == paired.LEAST
+
+
+@pytest.mark.parametrize("together", [False, True])
+def test_few_seeds_are_not_sure_by_luck(together):
+    """Three seeds of which reviews hardly differ: p below .0045 as rarely as it says,
+    by each comparison's own seeds and by those of ten comparisons together."""
+    rng, sure, runs = np.random.default_rng(3), 0, 2000
+    none = np.zeros((3, 20))
+    for _ in range(runs):
+        several = [
+            rng.normal(0, 1, (3, 1)) + rng.normal(0, 2, (1, 20))
+            for _ in range(10 if together else 1)
+        ]
+        pairs = [(D, none) for D in several]
+        spread = paired.pooled(pairs) if together else None
+        sure += paired.difference(*pairs[0], spread)["p"] < 0.0045
+    assert sure / runs < 0.0075  # the freedom of Welch and Satterthwaite has .02
+
+
+def test_what_seeds_say_together():
+    """The mean of the variances, weighted by freedom; one seed says nothing, and takes
+    what the others say."""
+    rng = np.random.default_rng(4)
+    sizes = 3, 5, 1
+    pairs = [(rng.random((n, 30)), rng.random((n, 30))) for n in sizes]
+    means = [(one - other).mean(1) for one, other in pairs]
+    by_hand = (2 * means[0].var(ddof=1) + 4 * means[1].var(ddof=1)) / 6
+    variance, freedom = paired.pooled(pairs)
+    assert variance == pytest.approx(by_hand) and freedom == 6
+    alone = paired.difference(*pairs[2])
+    told = paired.difference(*pairs[2], (variance, freedom))
+    assert alone["over_seeds"] is None
+    assert told["over_seeds"] == pytest.approx(stats.t.ppf(0.975, 6) * by_hand**0.5)
+    assert told["over_both"] > alone["over_both"] and told["p"] > alone["p"]
 
 
 # Training to the peak
@@ -390,6 +437,15 @@ def test_leaving_the_circle_in_miniature(small, tmp_path):
     assert len(row["test"]) == row["against"]["seeds"] == 5 and "leaders" in row
     assert np.shape(row["path"]) == (5, 1, 2)
     assert np.shape(result["back"]["hardmax, 1e-05"]["lengths put back"]) == (5,)
+    assert set(result["order"]) == {
+        f"{kind}, {rate:g}"
+        for kind in ("hardmax", "pass-through")
+        for rate in circle.LOSING
+    }
+    settings = {task.name: task.given for task in circle.tasks()}
+    for name, alike in circle.ALIKE.items():  # but for the layers all is the same
+        one, other = (settings[f"circle {x}, 0"] for x in (name, alike))
+        assert other["depth"] == 0 and other == one | {"depth": 0}
 
 
 def test_whoever_leaves_trains_all_but_alpha(small, tmp_path):
@@ -435,6 +491,42 @@ def test_lengths_and_directions_are_put_back_apart(small):
         assert found["as it is"] == judged(after)
         assert found["without layers"] == judged(after, 0)
     assert judged(longer) != judged(start) != judged(start.flip(1))
+
+
+def test_which_lengths_there_are_and_who_has_which(small):
+    """Lengths of after, in the order of before, and the other way about: by hand."""
+    torch.manual_seed(0)
+    rows = len(small.words)
+    used = (models.document_frequency(small) > 0).numpy()
+    words = torch.nn.functional.normalize(torch.randn(rows, 2))
+    old, new = 1 + torch.rand(rows), torch.rand(rows) + 0.5
+    about = {"alpha": torch.tensor(2.0), "weight": torch.tensor([0.3, -1])}
+    about["bias"] = torch.tensor(0.1)
+    first = {"depth": 3}, about | {"embedding": torch.randn(rows, 2)}
+    first[1]["embedding"] *= (old / first[1]["embedding"].norm(dim=1))[:, None]
+    left = {}, about | {"embedding": words * new[:, None]}
+
+    def judged(lengths):
+        table = about | {"embedding": words * torch.as_tensor(lengths)[:, None]}
+        return evaluate(models.rebuilt(table, 3), *small.of("test"))[1]
+
+    def exchanged(lengths, order):
+        out = np.array(lengths)
+        for rank, word in enumerate(
+            sorted(np.flatnonzero(used), key=lambda w: order[w])
+        ):
+            out[word] = np.sort(lengths[used])[rank]
+        return out
+
+    old, new = old.numpy(), new.numpy()
+    found, _ = classifiers.in_order("128", first, left)
+    assert found == {
+        "old lengths, old order": judged(old),
+        "new lengths, new order": judged(new),
+        "old lengths, new order": judged(exchanged(old, new)),
+        "new lengths, old order": judged(exchanged(new, old)),
+    }
+    assert len(set(found.values())) > 1
 
 
 def test_equal_budgets_in_miniature(small, tmp_path, monkeypatch):
