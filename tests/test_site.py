@@ -222,6 +222,9 @@ def test_the_front_page_is_alive_within_a_screen(browser, server):
         assert there["y"] >= 0 and there["y"] + there["height"] <= 900, name
     figure.get_by_role("slider", name="Layer").fill("0")
     figure.locator("summary").click()
+    # Boxes are ticked when a frame is drawn; before that a click would untick one.
+    drawn = "requestAnimationFrame(() => requestAnimationFrame(done))"
+    page.evaluate(f"() => new Promise(done => {drawn})")
     top = "document.querySelector('.hm-more fieldset:not(.hm-A)').offsetTop"
     before = page.evaluate(top)
     for box in figure.locator(".hm-box input").all():
