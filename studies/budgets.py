@@ -1,6 +1,6 @@
 """Every model with the same budget: the same small grid of rates and dropouts, each to
-its own peak on validation; on the paper's reviews, and on sentences of another site.
-`python -m studies budgets`"""
+its own peak on validation; on the paper's reviews, some of them on the official split,
+too, and on sentences of another site. `python -m studies budgets`"""
 
 from functools import partial
 from itertools import product
@@ -18,9 +18,9 @@ from studies.models import document_frequency
 from studies.paired import difference, pooled
 from studies.texts import encoded
 
-DATA = {name: SHA256[name] for name in ("kaggle", "sentences")}
+DATA = {name: SHA256[name] for name in ("kaggle", "official", "sentences")}
 RATES, DROPOUTS = (1e-3, 3e-3, 1e-2), (0.0, 0.3)
-SEEDS = {"128": range(3), "sentences": range(5)}
+SEEDS = {"sentences": range(5), "128": range(3), "official": range(3)}
 CONTROL = "no attention"
 
 FIXED = {"alpha": 1.0}
@@ -59,6 +59,15 @@ AT_RANDOM = {  # the like of it that follows a word drawn at random
     "pass-through": "random, pass-through",
     "pass-through, 3 layers": "random, pass-through, 3 layers",
 }
+ALSO_OFFICIAL = (
+    CONTROL,
+    "no attention, from 0",
+    "hardmax",
+    "hardmax, alpha = 1",
+    "random",
+    "pass-through, 3 layers",
+    "random, pass-through, 3 layers",
+)
 LEAD = ("classifier", "variant")  # of which leaders are counted
 
 
@@ -105,20 +114,26 @@ def points(kind, way):
     }
 
 
+def kinds(way):
+    """The models that are trained on these texts."""
+    return ALSO_OFFICIAL if way == "official" else tuple(KINDS)
+
+
 def tasks():
     """The small data first; of each, one seed of all, then the others."""
-    return [task for way in ("sentences", "128") for task in _of(way)]
+    return [task for way in SEEDS for task in _of(way)]
 
 
 def _of(way):
     yield Task(f"{way} TF-IDF", without_a_network, {"way": way})
-    for kind, model in KINDS.items():
+    models = {kind: KINDS[kind] for kind in kinds(way)}
+    for kind, model in models.items():
         given = {"way": way, "model": model, "seed": 0}
         grid = zip(points(kind, way).values(), product(RATES, DROPOUTS), strict=True)
         for name, (rate, dropout) in grid:
             yield Task(name, trained, given | {"rate": rate, "dropout": dropout})
     for seed in SEEDS[way]:
-        for kind, model in KINDS.items():
+        for kind, model in models.items():
             given = {"way": way, "model": model, "seed": seed}
             yield Task(f"{way} {kind} {seed}", again, given, points(kind, way))
 
@@ -133,7 +148,7 @@ def _regression(facts, way):
 def table(facts, way):
     """Of each model with a task that is done: the grid, the chosen point with its
     seeds, and the difference from the control."""
-    return present({kind: partial(_row, facts, kind, way) for kind in KINDS})
+    return present({kind: partial(_row, facts, kind, way) for kind in kinds(way)})
 
 
 def _row(facts, kind, way):
@@ -148,7 +163,7 @@ def _apart(facts, kind, other, way):
     pairs = present(
         {
             name: partial(facts.pair, f"{way} {name}", f"{way} {CONTROL}", SEEDS[way])
-            for name in KINDS
+            for name in kinds(way)
             if name != CONTROL
         }
     )
@@ -162,6 +177,7 @@ def leaders_or_anybody(facts, way):
         {
             kind: partial(_apart, facts, kind, other, way)
             for kind, other in AT_RANDOM.items()
+            if {kind, other} <= {*kinds(way)}
         }
     )
 
@@ -170,6 +186,7 @@ TABLES = {
     "grid": lambda facts: {"rate": list(RATES), "dropout": list(DROPOUTS)},
     "kinds": lambda facts: KINDS,
     "128": lambda facts: table(facts, "128"),
+    "official": lambda facts: table(facts, "official"),
     "sentences": lambda facts: table(facts, "sentences"),
     "random": lambda facts: present(
         {way: partial(leaders_or_anybody, facts, way) for way in SEEDS}

@@ -539,17 +539,19 @@ def test_equal_budgets_in_miniature(small, tmp_path, monkeypatch):
         lambda *a, **o: checkpoints.train_to_peak(*a, **o | short),
     )
     result = in_miniature(budgets, tmp_path, {}, alike=("way",))
-    for way in ("128", "sentences"):
-        assert set(result[way]) == set(budgets.KINDS)
+    for way in budgets.SEEDS:
+        assert set(result[way]) == set(budgets.kinds(way))
         row = result[way]["hardmax"]
         assert len(row["grid"]) == 2 and max(row["grid"]) == row["held"][0]
         assert row["parameters"][0] <= 60 * 2 + 4
-        assert set(result["random"][way]) == set(budgets.AT_RANDOM)
-        followed = result["random"][way]["pass-through"]["difference"]
-        alike = (
-            result[way][k]["test"] for k in ("pass-through", "random, pass-through")
-        )
+        on_sentences = set(result["random"]["sentences"])
+        assert set(result["random"][way]) == on_sentences & set(result[way])
+        kind = "pass-through, 3 layers"
+        followed = result["random"][way][kind]["difference"]
+        alike = (result[way][k]["test"] for k in (kind, f"random, {kind}"))
         assert followed == pytest.approx(np.subtract(*alike).mean(), abs=1e-6)
+    assert {*budgets.kinds("official")} < {*budgets.kinds("128")} == {*budgets.KINDS}
+    assert set(result["random"]["sentences"]) == set(budgets.AT_RANDOM)
     assert len(result["TF-IDF"]["128"]["grid"]) == len(classifiers.STRENGTHS)
 
 
