@@ -1,5 +1,5 @@
-"""The paper's protocol, run again, and the published weights, taken apart. Every
-function that returns facts is a task of `studies.sentiment`."""
+"""The published weights, taken apart; and what the paper asks of a model. Every
+function that returns facts and arrays is a task of `studies.sentiment`."""
 
 from itertools import pairwise
 
@@ -7,47 +7,24 @@ import numpy as np
 import torch
 from scipy import stats
 
-from hmlib import HardmaxClassifier, evaluate
+from hmlib import evaluate
 from studies import measures, models
-from studies.checkpoints import train
 from studies.data import load_published, load_reviews
 from studies.texts import encoded
 
 
-def paper_protocol(folder, dim, way="paper", padding="token", epochs=101, seed=0):
-    """Softmax at temperature 1e-3, eight layers, Adam at 1e-3 on all training reviews;
-    test numbers after each epoch."""
-    texts = encoded(way)
-    torch.manual_seed(seed)
-    options = {"padding": padding, "attention": "softmax"}
-    model = HardmaxClassifier(len(texts.words), dim, **options)
-
-    def measure(model, number):
-        loss, accuracy = evaluate(model, *texts.of("test"))
-        row = {"test_loss": loss, "test_accuracy": accuracy}
-        if number % 10 == 0:  # the same weights, judged with softmax and with hardmax
-            for kind in ("softmax", "hardmax"):
-                model.attention = kind
-                row[f"train_loss_{kind}"], _ = evaluate(model, *texts.of("train"))
-            loss, accuracy = evaluate(model, *texts.of("test"))
-            row |= {"test_loss_hardmax": loss, "test_accuracy_hardmax": accuracy}
-            model.attention = "softmax"
-        return row
-
-    how = {"folder": folder, "measure": measure, "seed": seed}
-    history = train(model, texts.of("train"), epochs=epochs, rate=1e-3, **how)
-    return {"epochs": history.epochs}, models.stored(model)
-
-
-def leader_statistics(model=None):
-    """Table 1 and the leader words, of weights after the paper's protocol; of the
-    published ones, if there are none."""
-    texts, weights = encoded("paper"), load_published() if model is None else model[1]
-    model = models.rebuilt(weights, 8, "token")
+def leader_statistics(model):
+    """Table 1 and the leader words, of a model of the paper's protocol."""
+    texts = encoded("paper")
     ids, labels = texts.of("test")
     sure, strong, many = 0.95, 2.0, 15
     words = measures.leader_words(model, ids, labels, texts.words, sure, strong, many)
-    return {"table": measures.table_1(model, ids), "words": words}, {}
+    return {"table": measures.table_1(model, ids), "words": words}
+
+
+def leaders_published():
+    """`leader_statistics` of the published weights."""
+    return leader_statistics(models.rebuilt(load_published(), 8, "token")), {}
 
 
 def published():

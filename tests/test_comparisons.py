@@ -572,12 +572,18 @@ def test_the_best_point_of_the_grid_is_run_with_other_seeds(
 def test_starts_in_miniature(small, tmp_path, monkeypatch):
     monkeypatch.setattr(starts, "MILESTONES", (1, 3))
     monkeypatch.setattr(starts, "PROTOCOL", {2: range(2), 4: range(1)})
+    options = next(iter(starts.SWITCHES.items()))
+    monkeypatch.setattr(starts, "SWITCHES", dict([options]))
     rng = np.random.default_rng(0)
     published = {"embedding": rng.normal(size=(20_000, 2)), "weight": np.ones(2)}
     monkeypatch.setattr(starts, "load_published", lambda: published)
     monkeypatch.setattr(starts, "SHORTS", dict(list(starts.SHORTS.items())[:2]))
     result = in_miniature(starts, tmp_path, {})
     assert len(result["protocol"]["d = 2, seed 0"]["alpha"]) == 4
+    assert set(result["twice"]["d = 2, seed 0"]) == {"1", "3"}
+    assert set(result["leaders"]) == {"2", "4"} and set(result["by_heart"]) == {
+        *starts.BY_HEART
+    }
     assert set(result["accidents"]) == {
         f"seed {s}, epoch {e}" for s in (0, 1) for e in (1, 3)
     }
@@ -594,6 +600,34 @@ def test_a_milestone_is_a_stop_of_one_run(small, tmp_path):
     assert more[0]["alpha_before"] == part[0]["alpha_before"]
     found, _ = starts.by_accident(more)
     assert found["words"] >= 0
+    for done in (part, more):
+        told, _ = starts.judged_twice(done)
+        last = done[0]["epochs"][-1]
+        soft = {k: told["softmax"][k] for k in ("test_loss", "test_accuracy")}
+        assert soft == {k: pytest.approx(last[k]) for k in soft}
+        assert told["hardmax"]["train_loss"] != told["softmax"]["train_loss"]
+
+
+def test_what_is_changed_in_the_protocol(small, tmp_path):
+    """Labels of others: as many of each kind, for other reviews; all the rest stays."""
+    options = {"as it is": {}, **starts.BY_HEART, "masked": {"padding": "mask"}}
+    runs = {
+        what: starts.protocol(tmp_path / what, 4, 0, 2, **changed)
+        for what, changed in options.items()
+    }
+    (first, *_), *others = (facts["epochs"] for facts, _ in runs.values())
+    starts_alike = [arrays["start"] for _, arrays in runs.values()]
+    assert all(torch.equal(start, starts_alike[0]) for start in starts_alike)
+    assert len({first["loss"], *(rows[0]["loss"] for rows in others)}) == len(runs)
+    asked = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(starts, "train", lambda model, data, **how: asked.append(data))
+        patch.setattr(starts, "read_sealed", lambda file: ({}, {}))
+        for shuffled in (False, True):
+            starts.protocol(tmp_path, 4, 0, 2, shuffled=shuffled)
+    (ids, labels), (same, other) = asked
+    assert torch.equal(ids, same) and not torch.equal(labels, other)
+    assert torch.equal(labels.sort().values, other.sort().values)
 
 
 def test_verdicts_are_what_evaluate_counts(small):

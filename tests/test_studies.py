@@ -817,13 +817,13 @@ def test_the_sentiment_study_in_miniature(monkeypatch, small_study, tmp_path):
     fewer = {
         name: found
         for name, found in done.items()
-        if not name.startswith(("paper d=8", "circle .003 128"))
+        if not name.startswith(("published", "circle .003 128"))
     }
     fewer, done = (chores.as_done(sentiment, some) for some in (fewer, done))
     (_, file) = ledger.write(sentiment, fewer, tmp_path / "fewer", "x")
     assert sentiment.write(fewer, tmp_path / "fewer", "x") == []
     assert set(json.loads(file.read_text())) == set(sentiment.TABLES) - {
-        "protocol",
+        "published",
         "better",
     } | {"provenance"}
     files = ledger.write(sentiment, done, tmp_path, "python -m studies sentiment")
@@ -839,9 +839,6 @@ def test_the_sentiment_study_in_miniature(monkeypatch, small_study, tmp_path):
         "commit",
         "tables",
     }
-    assert len(result["protocol"]["2"]["test_accuracy"]) == 2 and result["protocol"][
-        "16"
-    ]["measured"] == [0]
     assert (
         len(result["better"]["pairs"]["circle .001"]["test"]) == 5
         and len(result["depth"]["free"]) == 12
