@@ -1,8 +1,6 @@
 """The published weights, taken apart; and what the paper asks of a model. Every
 function that returns facts and arrays is a task of `studies.sentiment`."""
 
-from itertools import pairwise
-
 import numpy as np
 import torch
 from scipy import stats
@@ -62,8 +60,7 @@ def random_start(draws=10):
     )
     turned = torch.stack([-v[1], v[0]])
     along, across = E @ v / v.norm(), E @ turned / v.norm()
-    facts = {"frequency": _by_frequency(along, across)}
-    facts |= _who_leads(model, ids, texts.words, along, across)
+    facts = _who_leads(model, ids, texts.words, along, across)
 
     def with_start(across):
         """What becomes of the same words, with another start across v."""
@@ -78,22 +75,6 @@ def random_start(draws=10):
     facts["another_start"] = [with_start(start) for start in starts]
     facts["none_across"] = with_start(torch.zeros(len(E)))
     return facts, {}
-
-
-def _by_frequency(along, across):
-    """Moments of both coordinates for frequent and for rare words; 0 is padding."""
-    n, rows = len(along), []
-    for lo, hi in pairwise(sorted({1, *(k for k in (101, 1001, 10001) if k < n), n})):
-        row = {"ranks": [lo, hi - 1]}
-        for name, x in (("along", along), ("across", across)):
-            x = x[lo:hi].numpy()
-            row[name] = {
-                "mean": float(x.mean()),
-                "deviation": float(x.std()),
-                "kurtosis": float(stats.kurtosis(x, fisher=False)),
-            }
-        rows.append(row)
-    return rows
 
 
 def _who_leads(model, ids, words, along, across):
