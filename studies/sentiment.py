@@ -1,7 +1,7 @@
-"""The sentiment experiment on the 50,000 reviews: the published model, a controlled
-evaluation, the circle, depth, and what leaders are worth as explanations. The tasks and
-their settings, and what goes to results/. (The paper's protocol, run again:
-`studies.starts`.)"""
+"""The sentiment experiment on the 50,000 reviews: the published model, the circle,
+depth, and what leaders are worth as explanations. The tasks and their settings, and
+what goes to results/. (The paper's protocol, run again: `studies.starts`; the
+controlled evaluation: `studies.budgets`.)"""
 
 from hmlib import Vocabulary
 from studies import models
@@ -16,18 +16,11 @@ DATA = {name: SHA256[name] for name in ("kaggle", "official", "published")}
 DEPTHS = range(1, 13)
 ONE_ALPHA = {"alpha": 1.0}
 
-# Free embeddings: a controlled evaluation.
-KINDS = {
-    "no attention": {"depth": 0},
+# Free embeddings, of which leaders are to explain something.
+FREE = {
     "hardmax": {},
-    "hardmax, d = 16": {"dim": 16},
-    "hardmax, alpha = 1": ONE_ALPHA,
     "pass-through": ONE_ALPHA | {"attention": "pass-through", "depth": 3},
-    "softmax, T = 0.001": {"attention": "softmax", "epochs": 5},
-    "softmax, T = 1": {"attention": "softmax", "temperature": 1.0, "epochs": 5},
-    "random attention": ONE_ALPHA | {"attention": "random"},
 }
-ALSO_OFFICIAL = ("no attention", "hardmax", "pass-through", "random attention")
 
 # Two stages, or one.
 STAGES = {
@@ -36,6 +29,7 @@ STAGES = {
     "circle .003": {"delta": 0.003},
 }
 BETTER = ("scores", *STAGES)
+WAYS = ("128", "full", "pairs", "official")
 INTERPRETED = {
     "hardmax 128": "128",
     "pass-through 128": "128",
@@ -55,11 +49,7 @@ def tasks():
         Task("leaders published", leaders_published),
         Task("published", published),
         Task("random start", random_start),
-        *(
-            task
-            for way in ("128", "full", "pairs", "official")
-            for task in _staged(way)
-        ),
+        *(task for way in WAYS for task in _staged(way)),
         *(task for seed in SEEDS for task in _of_one_seed(seed)),
         *_worth(),
     ]
@@ -67,19 +57,15 @@ def tasks():
 
 def _staged(way):
     yield Task(f"TF-IDF {way}", without_a_network, {"way": way})
-    official = way == "official"
-    for seed in SEEDS if official else MORE_SEEDS:
+    for seed in MORE_SEEDS:
         given, first = {"way": way, "seed": seed}, {"first": f"scores {way} {seed}"}
         yield Task(f"scores {way} {seed}", scores, given)
         for name, options in STAGES.items():
-            if not (official and name == "circle .003"):
-                yield Task(f"{name} {way} {seed}", circle, given | options, first)
+            yield Task(f"{name} {way} {seed}", circle, given | options, first)
 
 
 def _of_one_seed(seed):
-    free = {f"{kind} 128": options for kind, options in KINDS.items()}
-    for kind in ALSO_OFFICIAL:
-        free[f"{kind} official"] = KINDS[kind] | {"way": "official"}
+    free = {f"{kind} 128": options for kind, options in FREE.items()}
     free |= {f"depth {depth}": {"depth": depth, "epochs": 5} for depth in DEPTHS}
     for name, options in free.items():
         yield Task(f"{name} {seed}", fitted, options | {"seed": seed})
@@ -104,14 +90,6 @@ def _worth():
 # What goes to results/
 
 
-def honest(facts, way):
-    kinds = KINDS if way == "128" else ALSO_OFFICIAL
-    out = {kind: facts.over(f"{kind} {way}", SEEDS) for kind in kinds}
-    out["circle"] = facts.over(f"circle .001 {way}", SEEDS)
-    out["scores"] = facts.over(f"scores {way}", SEEDS)
-    return out | {kind: facts[f"TF-IDF {way}"][kind] for kind in ("TF-IDF", "vote")}
-
-
 def better(facts, way):
     out = {kind: facts.over(f"{kind} {way}", MORE_SEEDS) for kind in BETTER}
     return out | {"TF-IDF": facts[f"TF-IDF {way}"]["TF-IDF"]}
@@ -121,10 +99,8 @@ TABLES = {
     "leaders_published": lambda facts: facts["leaders published"],
     "published": lambda facts: facts["published"],
     "random_start": lambda facts: facts["random start"],
-    "honest": lambda facts: {way: honest(facts, way) for way in ("128", "official")},
-    "better": lambda facts: {
-        way: better(facts, way) for way in ("128", "full", "pairs")
-    },
+    "free": lambda facts: {k: facts.over(f"{k} 128", SEEDS) for k in FREE},
+    "better": lambda facts: {way: better(facts, way) for way in WAYS},
     "depth": lambda facts: {
         "free": [facts.over(f"depth {depth}", SEEDS) for depth in DEPTHS],
         "circle": [facts.over(f"circle, depth {depth}", SEEDS) for depth in DEPTHS],
