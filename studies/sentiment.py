@@ -8,6 +8,7 @@ from studies import models
 from studies.classifiers import circle, fitted, interpreted, scores, without_a_network
 from studies.data import SHA256
 from studies.graph import Task
+from studies.paired import difference
 from studies.protocol import leaders_published, published, random_start
 from studies.texts import encoded
 
@@ -23,8 +24,9 @@ FREE = {
 }
 
 # Two stages, or one.
+CONTROL = "second stage alone"
 STAGES = {
-    "second stage alone": {"delta": 0.001, "depth": 0},
+    CONTROL: {"delta": 0.001, "depth": 0},
     "circle .001": {"delta": 0.001},
     "circle .003": {"delta": 0.003},
 }
@@ -91,7 +93,11 @@ def _worth():
 
 
 def better(facts, way):
+    """All with their seeds; the stages with their difference from the control."""
     out = {kind: facts.over(f"{kind} {way}", MORE_SEEDS) for kind in BETTER}
+    for kind in STAGES:
+        pair = facts.pair(f"{kind} {way}", f"{CONTROL} {way}", MORE_SEEDS)
+        out[kind]["against"] = difference(*pair)
     return out | {"TF-IDF": facts[f"TF-IDF {way}"]["TF-IDF"]}
 
 
