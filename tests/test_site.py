@@ -452,6 +452,7 @@ OF_DARK_AND_NARROW = [
 
 
 def violations(page, axe, rules=None):
+    page.wait_for_timeout(300)  # buttons take their colours in a sixth of a second
     page.evaluate(FEW_OF_A_KIND)
     page.evaluate(axe)
     asked = {"resultTypes": ["violations"]}
