@@ -15,7 +15,7 @@ from studies.data import SHA256
 from studies.graph import Task
 from studies.ledger import present
 from studies.models import document_frequency
-from studies.paired import difference, pooled
+from studies.paired import any_two, difference
 from studies.texts import encoded
 
 DATA = {name: SHA256[name] for name in ("kaggle", "official", "sentences")}
@@ -47,7 +47,6 @@ KINDS = {
     "ordinary attention, d = 16": {"kind": "ordinary", "dim": 16},
     "attention pooling": {"kind": "pooling", "dim": 2},
     "attention pooling, d = 16": {"kind": "pooling", "dim": 16},
-    "one head, A = I": {"kind": "variant", "dim": 2},
     "one head, random A": {"kind": "variant", "dim": 2, "random_matrix": True},
     "two heads, random A": {"kind": "variant", "dim": 2, "heads": 2},
     "four heads, random A": {"kind": "variant", "dim": 2, "heads": 4},
@@ -159,16 +158,16 @@ def _row(facts, kind, way):
 
 
 def _apart(facts, kind, other, way):
-    """The difference of two models; all comparisons say together how seeds spread."""
-    pairs = present(
-        {
-            name: partial(facts.pair, f"{way} {name}", f"{way} {CONTROL}", SEEDS[way])
-            for name in kinds(way)
-            if name != CONTROL
-        }
+    """The difference of two models; all models say together how seeds spread."""
+
+    def right(name):
+        return facts.right(f"{way} {name}", facts.seeds(f"{way} {name}", SEEDS[way]))
+
+    spread = any_two(
+        present({name: partial(right, name) for name in kinds(way)}).values()
     )
     pair = facts.pair(f"{way} {kind}", f"{way} {other}", SEEDS[way])
-    return difference(*pair, pooled(pairs.values()))
+    return difference(*pair, spread)
 
 
 def leaders_or_anybody(facts, way):

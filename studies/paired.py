@@ -83,3 +83,12 @@ def pooled(pairs):
     squares = sum(((x - x.mean()) ** 2).sum() for x in means)
     freedom = sum(len(x) - 1 for x in means)
     return squares / max(freedom, 1), freedom
+
+
+def any_two(models):
+    """(variance, degrees of freedom) among the seeds of the difference of any two of
+    these models, each (seeds, reviews), if all spread alike. For many that are compared
+    with one control: pairs would count its few seeds again and again, and be too sure
+    whenever these happen to agree."""
+    variance, freedom = pooled([(right, 0 * right) for right in models])
+    return 2 * variance, freedom

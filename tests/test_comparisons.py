@@ -135,6 +135,25 @@ def test_what_seeds_say_together():
     assert told["over_both"] > alone["over_both"] and told["p"] > alone["p"]
 
 
+def test_a_control_whose_seeds_agree_makes_nobody_sure():
+    """Ten models beside one control, three seeds each, no difference but the seeds':
+    among the controls that agree best, too, p is below .01 as rarely as it says."""
+    rng, found, runs = np.random.default_rng(5), [], 1000
+    for _ in range(runs):
+        models = [rng.normal(0, 1, (3, 1)) + np.zeros((1, 5)) for _ in range(11)]
+        control, *others = models
+        pairs = paired.pooled([(one, control) for one in others])
+        together = paired.any_two(models)
+        ways = [
+            paired.difference(others[0], control, x)["p"] for x in (together, pairs)
+        ]
+        found.append((control[:, 0].std(ddof=1), *ways))
+    agree = np.array(sorted(found))[: runs // 4]
+    by_models, by_pairs = (agree[:, 1:] < 0.01).mean(0)
+    assert by_models < 0.03 < by_pairs
+    assert together[1] == 22
+
+
 # Training to the peak
 
 
