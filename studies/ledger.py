@@ -132,13 +132,14 @@ def write(study, done, results, command):
     made = tables(study, believed(study, entries))
     made = {name: table for name, table in made.items() if table.value is not None}
     values, before = {name: table.value for name, table in made.items()}, read(path)
-    if before and before == before | values:  # nothing is new
+    old = before.get("provenance", {})
+    named = set(made) <= set(old.get("tables", []))
+    if before and named and before == before | values:  # nothing is new
         write_whole(file, _lines(entries))
         return [file]
     tasks = set().union(*(table.tasks for table in made.values())) & set(entries)
     seeds = sorted({entries[task].get("seeds") for task in tasks} - {None})
     about = provenance(command, study.DATA, seeds) | {"tables": sorted(made)}
-    old = before.get("provenance", {})
     if set(before) - set(made) - {"provenance"}:  # older than entries
         about["before"] = old.get("before", old) if "tables" in old else old
     write_whole(file, _lines(entries))

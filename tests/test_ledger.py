@@ -110,6 +110,14 @@ def test_tables_from_before_entries_stand_with_their_provenance(ran, tmp_path):
     assert tables["provenance"]["tables"] == ["numbers"]
 
 
+def test_tables_found_again_to_the_digit_have_a_new_origin(ran, tmp_path):
+    old = {"numbers": {"value": [1, 2]}, "sum": 1.0, "provenance": {"command": "older"}}
+    provenance.write(old, tmp_path / "results" / "numbers.json")
+    _, tables = ran(a_study())
+    assert tables == old | {"provenance": tables["provenance"]}
+    assert tables["provenance"]["tables"] == ["numbers", "sum"]
+
+
 def test_what_is_done_is_collected_without_running(ran, tmp_path):
     ran(a_study(), "--tasks", "n 0")
     (tmp_path / "results" / "tasks" / "numbers.json").unlink()
