@@ -59,6 +59,10 @@ AT_RANDOM = {  # the like of it that follows a word drawn at random
     "pass-through": "random, pass-through",
     "pass-through, 3 layers": "random, pass-through, 3 layers",
 }
+IN_16 = {  # their own control
+    f"{kind}, d = 16": f"{CONTROL}, d = 16"
+    for kind in ("hardmax", "ordinary attention", "attention pooling")
+}
 ALSO_OFFICIAL = (
     CONTROL,
     "no attention, from 0",
@@ -191,12 +195,12 @@ def _apart(facts, kind, other, way):
     return difference(*pair, spread)
 
 
-def leaders_or_anybody(facts, way):
-    """Words follow their leader, or a word drawn at random: the difference."""
+def beside(others, facts, way):
+    """The difference of each model from another one, {model: other}."""
     return present(
         {
             kind: partial(_apart, facts, kind, other, way)
-            for kind, other in AT_RANDOM.items()
+            for kind, other in others.items()
             if {kind, other} <= {*kinds(way)}
         }
     )
@@ -222,7 +226,10 @@ TABLES = {
     "official": lambda facts: table(facts, "official"),
     "sentences": lambda facts: table(facts, "sentences"),
     "random": lambda facts: present(
-        {way: partial(leaders_or_anybody, facts, way) for way in SEEDS}
+        {way: partial(beside, AT_RANDOM, facts, way) for way in SEEDS}
+    ),
+    "in 16": lambda facts: present(
+        {way: partial(beside, IN_16, facts, way) for way in ("128", "sentences")}
     ),
     "beyond": lambda facts: present(
         {way: partial(beyond, facts, way) for way in BEYOND}

@@ -571,6 +571,7 @@ def test_equal_budgets_in_miniature(small, tmp_path, monkeypatch):
         assert followed == pytest.approx(np.subtract(*alike).mean(), abs=1e-6)
     assert {*budgets.kinds("official")} < {*budgets.kinds("128")} == {*budgets.KINDS}
     assert set(result["random"]["sentences"]) == set(budgets.AT_RANDOM)
+    assert set(result["in 16"]["128"]) == set(budgets.IN_16)
     assert {way: tuple(x) for way, x in result["beyond"].items()} == budgets.BEYOND
     assert len(result["TF-IDF"]["128"]["grid"]) == len(classifiers.STRENGTHS)
 
