@@ -76,9 +76,13 @@ def roots(follows: Firsts) -> Firsts:
     """
     follows = inputs.array(follows, "follows")
     n = follows.shape[-1] if follows.ndim else 0
-    right = follows.size and follows.dtype.kind in "iu"
-    right = right and follows.min() >= 0 and follows.max() < n
-    inputs.check(right, "follows", follows, "the number of a token for each, (..., n)")
+    expected = "the number of a token for each, (..., n)"
+    if not (follows.size and follows.dtype.kind in "iu"):
+        given = f"follows has shape {follows.shape} and type {follows.dtype}"
+        inputs.refuse(given, f"int, {expected}")
+    if follows.min() < 0 or follows.max() >= n:
+        given = f"follows goes from {follows.min()} to {follows.max()}"
+        inputs.refuse(given, f"0 to {n - 1}, {expected}")
     ends = follows
     for _ in range(n.bit_length()):  # each time twice as far
         ends = np.take_along_axis(ends, ends, -1)

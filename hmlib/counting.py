@@ -10,7 +10,7 @@ from scipy import optimize, spatial, special, stats
 
 from hmlib.attention import follow
 from hmlib.dynamics import simulate
-from hmlib.limits import limit
+from hmlib.limits import certain, limit
 from hmlib.shapes import Cloud, Indices, Token
 
 # How to draw n points in d dimensions. All but the cube's look alike in each direction.
@@ -99,7 +99,7 @@ def by_layer(Z: Cloud, alpha: float, layers: int = 12) -> np.ndarray:
     array([[1.   , 1.   , 1.   , 0.667, 0.333],
            [1.   , 1.   , 1.   , 0.333, 0.167]])
     """
-    end, rows = limit(Z, alpha), []
+    end, rows = certain(limit(Z, alpha)), []
     K, unit = end.K, np.linalg.norm(Z, axis=1).max()
     for k, X in enumerate(simulate(Z, alpha, layers).tokens):
         to, over = follow(X), k >= end.settled_at

@@ -70,10 +70,10 @@ def simulate(
             _look(X, A, real, goal, leads, settled)
             done = settled.all()
         advance(tokens[k], goals, rates[min(k, len(rates) - 1)], out=tokens[k + 1])
-    return Trajectory(tokens, A, mask)
+    return Trajectory(tokens, A, None if mask is None else mask.copy())
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Trajectory:
     """The `tokens` of every layer: (layers + 1, n, d), or (layers + 1, ..., n, d)."""
 

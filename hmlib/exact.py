@@ -46,6 +46,9 @@ class Block(NamedTuple):
         if not self.V.any():
             return self.rho * X
         batch = X.reshape(-1, *X.shape[-2:])
+        if temperature or len(self.Q) > 1:  # scores of every pair
+            n = X.shape[-2]
+            inputs.room((4, n, n), 8, "attention", "Give it fewer tokens.")
         real = np.ones(X.shape[:-1], bool) if mask is None else mask
         real = real.reshape(len(batch), 1, -1)
         size = max(1, SCORES // batch.shape[1] ** 2)
@@ -86,7 +89,8 @@ class ExactTransformer:
 
     classes      the labels, if it has some: the last block says which, by its number
     margin       sequences this near to one that was given get its label
-    temperature  with softmax up to there, all given sequences still get what is theirs
+    temperature  with softmax up to there, all given sequences still get what is theirs;
+                 0 if float64, in which softmax is computed, cannot tell them apart
     error        the largest on what was given: of a class number, or of a coordinate
     """
 
@@ -202,6 +206,7 @@ def classify_exactly(
     # All go to their place M and say the first label; each change of label has a ramp.
     script, M, order = Script(line), line.places, np.argsort(line.places, kind="stable")
     p, q = script.plane
+    off = script.rounding([sequences[i] for i in kept], line)
     neurons = (1, 0, p), (0, 1, int(y[order[0]]) * q)
     script.add("collapse", neurons, key=p, V=np.eye(2), rho=0)
     changes = [(i, j) for i, j in pairwise(order) if y[i] != y[j]]
@@ -218,7 +223,7 @@ def classify_exactly(
     slack = min([*thirds, line.number(1) / 2]) if changes else math.inf
     longest = max(map(len, sequences)) if mode == "set" else 1  # the mean is the mean
     hot = heat(line, longest) + 2 * math.log(longest)  # the collapse is a block, too
-    warm = float(slack) / hot if hot else math.inf
+    warm = cold_enough(float(slack) - off, hot)
     machine = ExactTransformer(script.blocks, classes, slack / line.stretch, warm)
     return replace(machine, error=_largest_error(machine, sequences, numbers))
 
@@ -270,6 +275,11 @@ def heat(line: Line, longest: int) -> float:
     return h
 
 
+def cold_enough(slack: float, hot: float) -> float:
+    """Up to which T errors of at most hot T stay within the slack; 0 if there is none."""
+    return 0.0 if slack <= 0 else slack / hot if hot else math.inf
+
+
 def _largest_error(machine, sequences, numbers):
     """The largest error of a class number; refused where it may confuse labels."""
     if exact := sequences[0].dtype == object:  # where padding would cost
@@ -311,6 +321,23 @@ class Script:
 
     def array(self, X) -> np.ndarray:
         return arithmetic.like(np.array(X, object), self.plane)
+
+    def rounding(self, sequences: list[Cloud], line: Line) -> float:
+        """Four times as far as exact places are off if the blocks run on floats."""
+        if not line.exact:  # places are what floats make of them
+            return 0.0
+        try:
+            worst = arithmetic.EPS * float(line.P.max())
+            floats = [block.floats() for block in self.blocks]
+            g, b = self.read[0].astype(float), float(self.read[1])
+            for X, places in zip(sequences, line.P, strict=True):
+                X = np.array([*dict.fromkeys(map(tuple, X))], float)
+                *_, (_, _, X) = _states(floats, X, None, 0)
+                found = arithmetic.rationals(X @ g + b)
+                worst = max(worst, float(abs(found - places[: len(X)]).max()))
+        except OverflowError:
+            return math.inf
+        return 4 * worst
 
     def add(self, stage, neurons, eta=0, key=None, V=((0, 0), (0, 0)), rho=1) -> None:
         """A block of neurons (slope, bias, what) that say `what` relu(slope p + bias).

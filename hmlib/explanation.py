@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from hmlib import arithmetic, attention, dynamics, files, inputs
+from hmlib import arithmetic, attention, dynamics, files, inputs, rounding
 from hmlib.shapes import Cloud, Firsts, Indices, Matrix, Token
 from hmlib.text import Vocabulary
 
@@ -104,7 +104,7 @@ def _short(X):
     return short if (short == X).all() else X
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Explanation:
     """Why a review is judged as it is. All arrays follow the order of its words."""
 
@@ -191,7 +191,9 @@ def explain(
     follows = [attention.follow(tokens, A) for tokens in path.tokens[:-1]]
     follows = np.array(follows, int).reshape(depth, len(Z))
     root = attention.roots(follows[-1]) if depth else np.arange(len(Z))
-    votes = counts * (path.tokens[-1] @ v) / counts.sum()
+    with np.errstate(over="ignore", invalid="ignore"):
+        votes = counts * (path.tokens[-1] @ v) / counts.sum()
+    inputs.in_range(votes, "the logit")
     shares = {names[i]: float(votes[root == i].sum()) for i in np.unique(root)}
     return Explanation(
         words=names,
@@ -206,7 +208,7 @@ def explain(
         v=v,
         bias=model.bias,
         without=_without(model, Z, counts),
-        stable=_stable(path.tokens[:-1], follows, A),
+        stable=_stable(path.tokens, follows, A),
     )
 
 
@@ -253,13 +255,15 @@ def _without(model, Z, counts):
 def _stable(tokens, follows, A):
     """If all move by at most e, a gap g of scores between j and l shrinks by at most
     e (|z_j - z_l| + 2 |z_i|) + 2 e^2, for i that follows j."""
-    R = np.eye(tokens.shape[-1]) if A is None else np.linalg.cholesky(A).T
-    least = math.inf
-    for Z, to in zip(tokens @ R.T, follows, strict=True):
+    if A is not None:
+        tokens = tokens @ np.linalg.cholesky(A)
+    e, least = arithmetic.exponent(tokens, None).item(), math.inf
+    for Z, to in zip(np.ldexp(tokens[:-1], -e), follows, strict=True):
         gap = (Z * Z[to]).sum(-1)[:, None] - Z @ Z.T
+        gap -= rounding.of_scores(Z, Z, Z)[:, None]
         apart = np.linalg.norm(Z[to][:, None] - Z, axis=-1)
         reach = apart + 2 * np.linalg.norm(Z, axis=-1)[:, None]
         radius = (np.sqrt(reach**2 + 8 * np.maximum(gap, 0)) - reach) / 4
         radius[np.arange(len(Z)), to] = math.inf
         least = min(least, radius.min())
-    return float(least)
+    return float(np.ldexp(least, e))

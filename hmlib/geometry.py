@@ -70,8 +70,10 @@ def separation_radius(s: Token, others: Cloud, A: Matrix | None = None) -> float
     W = inputs.points(others, len(s), "others")
     W = arithmetic.like(W, inputs.FLOATS, "others")
     A = np.eye(len(s)) if A is None else inputs.matrix(A, s)
+    e = arithmetic.exponent(np.vstack([s, W]), None).item()
+    x, V = np.ldexp(s, -e), np.ldexp(W, -e)
     with np.errstate(over="ignore", invalid="ignore"):
-        gap = inputs.in_range((s - W) @ A @ s, "<A s, s - w>")
+        gap = inputs.in_range((x - V) @ A @ x, "<A s, s - w>")
     if gap.min() <= 0:
         given = f"s = {s} is not separated from {W[gap.argmin()]}"
         inputs.refuse(given, "<A s, w> < <A s, s> for each other w")
@@ -79,7 +81,7 @@ def separation_radius(s: Token, others: Cloud, A: Matrix | None = None) -> float
     def length(X):
         return np.sqrt((X @ A * X).sum(-1))
 
-    return float((gap / (length(s - W) + length(s))).min())
+    return float(np.ldexp((gap / (length(x - V) + length(x))).min(), e))
 
 
 def project(x: Token, vertices: Cloud, A: Matrix | None = None) -> Token:
@@ -173,7 +175,7 @@ def cluster_points(vertices: Cloud, A: Matrix | None = None) -> ClusterPoints:
     exactly; more than MOST_WORK, some seconds, is refused.
     """
     V = inputs.numbers(vertices, "vertices")
-    V = inputs.points(V, max((1, *V.shape[-1:])), "vertices")
+    inputs.check(V.ndim == 2 and V.size, "vertices", V, "points as rows, (m, d)")
     A = inputs.matrix(A, V)
     P, AP = arithmetic.integers(V), arithmetic.looks(V, A)
     different = sorted({tuple(p): i for i, p in reversed([*enumerate(P)])}.values())

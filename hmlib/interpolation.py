@@ -12,7 +12,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hmlib.exact import ExactTransformer, Script, different, heat, read_sequences
+from hmlib.exact import (
+    ExactTransformer,
+    Script,
+    cold_enough,
+    different,
+    heat,
+    read_sequences,
+)
 from hmlib.inputs import refuse
 from hmlib.separation import Verdict, power, separate
 from hmlib.shapes import Cloud, Number
@@ -59,10 +66,11 @@ def interpolate_exactly(inputs: list[Cloud], outputs: list[Cloud]) -> ExactTrans
     places = [token.place for tokens, n in leaders for token in tokens[:n]]
     radius = 8 / power(max([line.P.max(), *(abs(y).max() for y in targets)]))
     script = Script(line)
+    off = script.rounding([X[i] for i in kept], line)
     script.add("reset", [(1, 0, script.plane[0])])
     points, slack = _to_the_circle(script, line.P, places, radius)
     room = _to_the_targets(script, points[:, 0], np.concatenate(targets), radius)
-    warm = _temperature(line, slack, room, max(map(len, X)))
+    warm = _temperature(line, float(slack) - off, room, max(map(len, X)))
     machine = ExactTransformer(script.blocks, temperature=warm)
     return replace(machine, error=_largest_error(machine, X, Y))
 
@@ -152,10 +160,9 @@ def _temperature(line, slack, room, longest):
     <x, y> softmax misses the maximum by at most T log(n). So a leader misses its place
     by at most the root of 2 T log(n), and the others by 2 T log(n), as p > 1/2.
     """
-    entropy, room = 2 * math.log(longest), float(room)
-    hot = heat(line, longest)
-    rules = (float(slack), hot), (room, entropy), (room**2, entropy)
-    return min((most / each for most, each in rules if each), default=math.inf)
+    entropy, room = 2 * math.log(longest), float(min(room, 2**500))
+    rules = (slack, heat(line, longest)), (min(room, room**2), entropy)
+    return min(cold_enough(*rule) for rule in rules)
 
 
 def _largest_error(machine, X, Y):

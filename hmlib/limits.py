@@ -11,17 +11,18 @@ one has not, the run is repeated on whole numbers.
 """
 
 from dataclasses import dataclass, field
+from fractions import Fraction
 from math import comb, exp, fsum, log1p, prod
 
 import numpy as np
 
-from hmlib import arithmetic, dynamics, inputs, runs
+from hmlib import arithmetic, dynamics, inputs, rounding, runs
 from hmlib.shapes import Cloud, Indices, Mask, Matrix, Rates
 
 MOST_BITS = 2**24  # of a number that `at` works out exactly
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Limit:
     """The state at infinite depth, and how it is known.
 
@@ -79,7 +80,7 @@ class Limit:
         Z, rates, A = self._start
         for alpha in [*rates[:layer], *rates[-1:] * (layer - len(rates))]:
             Z = dynamics.step(Z, alpha, A)
-        return Z if Z.dtype == self.tokens.dtype else Z.astype(float)
+        return Z.copy() if Z.dtype == self.tokens.dtype else Z.astype(float)
 
     def _left(self, since, layer):
         """The product of 1 / (1 + alpha) over the layers from one to another."""
@@ -88,7 +89,7 @@ class Limit:
         late = max(0, layer - max(since, len(rates)))  # layers with the last alpha
         if self.tokens.dtype != object:
             early = fsum(log1p(alpha) for alpha in early)
-            return exp(-early - min(late, 10**300) * log1p(last))
+            return exp(-early - min(late * Fraction(log1p(last)), 1000))
         if late * (1 + last).numerator.bit_length() > MOST_BITS:
             many = "its exact tokens have too many digits. Pass Z as floats."
             raise ValueError(f"layer is {layer}: {many}")
@@ -135,12 +136,13 @@ def limit(
         run.why = whole.why
     sure, leader, born = run.settled.copy(), run.leader.copy(), run.born.copy()
     why, model = "", (Z, rates, A)
-    error = run.cloud.error() if run.certain else float(np.ptp(Z, axis=0).max())
-    if not run.certain:
+    if run.certain:
+        error = run.cloud.error()
+    else:
         unsettled = f"{np.sum(~sure[value])} of {len(Z)} tokens had not settled"
         why = f"by layer {run.layer}, {unsettled}: {run.why}"
-        run.guess(seconds)
-    elif run.cloud.exact:
+        error = _guess(run, Z, seconds, why)
+    if run.certain and run.cloud.exact:
         exact = None if A is None else arithmetic.rationals(A)
         model = arithmetic.rationals(Z), run.cloud.rates, exact
     leads = np.flatnonzero(born >= 0)  # in order: `first` increases
@@ -157,6 +159,17 @@ def limit(
         _start=model,
         _ahead=[run.cloud.values(q)[value] for q in run.ahead],
     )
+
+
+def _guess(run, Z, seconds, why):
+    """Go on with floats; returns how far they may be from the truth."""
+    try:
+        run.guess(seconds)
+        spread, size = float(np.ptp(Z, axis=0).max()), float(abs(Z).max())
+    except OverflowError:
+        inputs.refuse(why, "numbers that float64 holds, to go on with floats")
+    rounded = Z.dtype == object  # once, to be a float
+    return spread + rounded * (rounding.EPS * size + rounding.SMALLEST)
 
 
 def leaders(Z: Cloud, alpha: Rates, A: Matrix | None = None) -> Indices:

@@ -93,8 +93,12 @@ def vary(
         inputs.room((4 + d, *batch, n, n), 8, "vary", instead)
     path = [Z]
     for k, layer in enumerate(layers, 1):
-        with np.errstate(over="ignore", invalid="ignore"):
-            new = inputs.in_range(_after(path[-1], layer, mask), f"layer {k}")
+        try:
+            with np.errstate(over="ignore", invalid="ignore"):
+                new = _after(path[-1], layer, mask)
+        except OverflowError:  # in the sum of a tie
+            new = np.inf
+        new = inputs.in_range(new, f"layer {k}")
         path.append(new if mask is None else np.where(mask[..., None], new, Z))
     return np.stack(path)
 

@@ -209,9 +209,9 @@ def test_everybody_has_a_root(model, more):
     [
         ([1, 2, 0, 0], "goes round in circles"),
         ([1, 0], "goes round in circles"),
-        ([[1, 1], [0, 2]], r"shape \(2, 2\): expected the number of a token for each"),
-        ([-1, 0], "expected the number of a token for each"),
-        ([0.0], "expected the number of a token for each"),
+        ([[1, 1], [0, 2]], "goes from 0 to 2: expected 0 to 1, the number of a token"),
+        ([-1, 0], "goes from -1 to 0: expected 0 to 1, the number of a token"),
+        ([0.0], r"shape \(1,\) and type float64: expected int, the number of a token"),
     ],
 )
 def test_roots_are_those_of_a_forest(follows, said):

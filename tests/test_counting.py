@@ -350,3 +350,9 @@ def test_kappa_is_the_mean_of_a_cosine():
                 0.5, (d - 1) / 2
             )
             assert kappa == pytest.approx(beta / 2)
+
+
+def test_layers_are_compared_with_a_certain_limit():
+    Z = np.random.default_rng(4).normal(size=(12, 2))
+    with pytest.raises(ValueError, match="could not be certified"):
+        counting.by_layer(Z, 1e-5, 3)

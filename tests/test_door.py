@@ -701,7 +701,7 @@ def test_what_leaves_the_range_of_floats_is_said():
     with pytest.raises(ValueError, match="<A z, z> leaves the range of floats"):
         hmlib.half_space([1e200, 0])
     with pytest.raises(ValueError, match="<A s, s - w> leaves the range of floats"):
-        geometry.separation_radius([1e200, 0], [[1, 1]])
+        geometry.separation_radius([1, 1], [[-1, -1]], [[1e308, 9e307], [9e307, 1e308]])
     with pytest.raises(
         ValueError, match="X, on its way through the blocks, leaves the range of floats"
     ):

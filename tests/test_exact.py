@@ -826,3 +826,44 @@ A = [[0.0, 1.0], [1.0, 0.0]]
 def test_errors(call, message):
     with pytest.raises(ValueError, match=re.escape(message)):
         call()
+
+
+@pytest.mark.parametrize("mode", ["set", "measure"])
+def test_softmax_is_promised_where_floats_tell_sequences_apart(mode):
+    """Softmax is computed in float64. Exact sequences that are one to it have no temperature; farther apart, what is promised holds."""
+    promised = []
+    for ulp in (1, 2, 10, 100, 398, 10**4, 10**6, 10**9):
+        for seed in range(4):
+            rng = np.random.default_rng(seed)
+            X = fractions(rng.normal(size=(2, 2)).round(3))
+            Y = X.copy()
+            Y[0, 0] += Fraction(ulp, 2**53)
+            machine = classify_exactly([X, Y], [0, 1], mode)
+            T = machine.temperature
+            assert [machine.predict(x) for x in (X, Y)] == [0, 1]
+            for t in [T, T / 2, T * 1e-6] if 0 < T < np.inf else [T and 1.0]:
+                read = [machine.predict(x, temperature=t) for x in (X, Y)]
+                assert read == [0, 1], (ulp, seed)
+            promised.append((ulp, T > 0))
+    assert (1, False) in promised and (10**9, True) in promised
+
+
+def test_interpolation_without_a_range():
+    """Outputs whose square no float holds, or that no float holds."""
+    machine = interpolate_exactly([[[0.0, 1], [1, 0]]], [[[1e160, 1.0]]])
+    assert 0 < machine.temperature < np.inf
+    far = fractions([[10**400, 1]])
+    machine = interpolate_exactly([fractions([[0, 1], [1, 0]])], [far])
+    assert machine.error == 0
+    close = fractions([[1, 2], [3, 1]]), fractions([[1, 2], [3, 1]])
+    close[1][0, 0] += Fraction(1, 10**17)
+    machine = interpolate_exactly([*close], [close[0][:1], close[0][1:]])
+    assert machine.error == 0 and machine.temperature == 0
+
+
+def test_scores_of_all_pairs_have_to_find_room():
+    machine = classify_exactly([[[0.0, 1], [1, 0]], [[1.0, 1], [2, 0]]], [0, 1])
+    many = np.zeros((25_000, 2))
+    assert machine.predict(many) in (0, 1)
+    with pytest.raises(ValueError, match=r"attention would take 18\.6 GB"):
+        machine.predict(many, temperature=1e-3)

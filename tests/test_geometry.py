@@ -481,3 +481,12 @@ def test_cluster_points_wants_rows(vertices):
     message = re.escape(f"vertices {given}: expected points as rows")
     with pytest.raises(ValueError, match=message):
         cluster_points(vertices)
+
+
+def test_separation_has_no_scale():
+    for x in (1e-200, 1, 1e150, 1e200):
+        one = geometry.separation_radius([x, 0], [[0, x]])
+        assert one / x == pytest.approx(1 / (1 + 2**0.5))
+    assert geometry.separation_radius([1e150, 1], [[-1e155, 1]]) == pytest.approx(
+        1e150, 1e-4
+    )

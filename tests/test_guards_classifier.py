@@ -366,3 +366,23 @@ def test_bad_calibrations_are_refused(bad, tmp_path):
             Calibration.load(file)
     with pytest.raises(ValueError, match="calibration is of type float"):
         ReviewExplorer(calibration=1.0)
+
+
+def test_explanations_have_no_scale():
+    """Bugs: squares of coordinates that overflow, a logit that is no number, a radius that rounding has made."""
+    words = Vocabulary([["a", "b"]])
+
+    def why(scale, v=1.0):
+        table = np.array([[0, 0], [1, 0], [0.5, 1]]) * scale
+        w = Weights(table, 1.0, 2, [v, v], 0.0, vocabulary=words)
+        return explain(w, ["a", "b"])
+
+    one = why(1).stable
+    assert 0.1 < one < 1
+    for scale in (1e-100, 1e100, 1e154, 1e200):
+        assert why(scale).stable / scale == pytest.approx(one)
+    with pytest.raises(ValueError, match="the logit leaves the range of floats"):
+        why(1e10, 1e300)
+    table = [[0, 0], [0.3, 0.1], [0.3, np.nextafter(0.1, 1)], [0.1, 0.2]]
+    near = Weights(table, 1.0, 1, [1, 1], 0.0, vocabulary=Vocabulary([[*"abc"]]))
+    assert explain(near, [*"abc"]).stable == 0

@@ -750,6 +750,7 @@ def test_nothing_is_changed_and_nothing_is_shared():
             end.born,
             end.follows,
             end.at(0),
+            simulate(X, alpha, 3, B, mask=mask).mask,
             end.at(1),
             end.at(5),
             limit(X[:1], 1).tokens,
@@ -767,6 +768,11 @@ def test_nothing_is_changed_and_nothing_is_shared():
             assert not any(np.shares_memory(result, other) for other in results[:k]), k
         for x, y in zip((X, B, mask, alpha), before, strict=True):
             assert (x == y).all()
+    end = limit([[1, 0.1], [2, -1], [2, -1.000001]], 1e-3)
+    assert end.settled_at > 0
+    after = end.at(1)
+    end.at(0)[:] = 99
+    assert (end.at(1) == after).all()
     singular = exact([[1, 1, 0], [1, 1, 0], [0, 0, 1]])
     kept = singular.copy()
     with pytest.raises(ValueError, match="not positive definite"):

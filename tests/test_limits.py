@@ -384,7 +384,8 @@ def test_without_a_certificate_it_says_so():
         ),
     ):
         end = limit(Z, 1, **budget)
-        assert not end.certified and end.settled_at is None and end.error_bound == 1
+        assert not end.certified and end.settled_at is None
+        assert end.error_bound == pytest.approx(1)
         assert end.why == f"by layer 1, 1 of 3 tokens had not settled: {why}"
         np.testing.assert_allclose(end.tokens, [[0.5, 0.5], [1, 0], [0, 1]], atol=1e-12)
         assert end.sure.tolist() == [False, True, True]
@@ -591,3 +592,34 @@ def test_K_is_where_the_leaders_are(model):
     end = limit(*model[:1], 1, model[1])
     assert (end.tokens[end.leaders] == end.K).all()
     assert sorted(end.K.tolist()) == sorted(end.polytope().tolist())
+
+
+def test_fractions_that_go_on_as_floats_are_rounded():
+    """Without a certificate, tokens that differ by less than a float sees are off by the rounding, sure or not."""
+    b = Fraction(1, 3)
+    for h in (Fraction(1, 10**30), Fraction(1, 10**400)):
+        Z = np.array([[b, b], [b + h, b], [b, b + h], [b + h / 2, b + h / 2]], object)
+        end = limit(Z, Fraction(1, 1000), seconds=0)
+        assert not end.certified and end.sure.any()
+        off = max(abs(Fraction(x) - b) for x in end.tokens.flat)
+        assert 0 < off <= Fraction(end.error_bound) < Fraction(1, 10**15)
+
+
+@pytest.mark.parametrize(("size", "alpha"), [(Fraction(10**400), 1), (1, 10**400)])
+def test_fractions_that_no_float_holds_do_not_go_on(size, alpha):
+    Z = np.array([[0, 0], [1, 0], [0, 1]], object) * Fraction(size)
+    assert limit(Z, Fraction(alpha)).certified
+    with pytest.raises(ValueError, match=r"0 seconds.*numbers that float64 holds"):
+        limit(Z, Fraction(alpha), seconds=0)
+
+
+def test_tokens_arrive_at_absurd_depths():
+    assert limit([[1.0], [2.0]], 5e-324).at(10**330).tolist() == [[2], [2]]
+    assert limit([[1.0], [2.0]], 1e-305).at(10**308).tolist() == [[2], [2]]
+    on_the_way = limit([[1.0], [2.0]], 1e-305).at(10**305)
+    assert on_the_way[0, 0] == pytest.approx(2 - np.exp(-1))
+
+
+def test_limits_are_compared_as_objects():
+    end = limit([[1, 2]], 1)
+    assert end == end and end != limit([[1, 2]], 1) and hash(end)

@@ -384,3 +384,11 @@ def test_the_site_is_where_config_says(monkeypatch, tmp_path, config, address):
         (tmp_path / "_config.yml").write_text(f"repository:\n  {config}\nhtml: x\n")
     assert live.site() == address
     assert Playground("triangle").site == address
+
+
+def test_a_link_full_of_beginnings_is_read_once():
+    with pytest.raises(ValueError, match="expected a link as it was copied"):
+        links.read("#play=&sum=aaaa" * 4000 + "x")
+    body = "play=triangle"
+    text = f"https://a.b/#play=c#play=triangle&sum={links.check_sum('play=c#' + body)}"
+    assert links.read(text) == {"play": "c#play=triangle"}

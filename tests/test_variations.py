@@ -786,3 +786,9 @@ def test_random_matrices_settle(seed):
             return
         Z = vary(Z, Layer(1, A))[-1]
     raise AssertionError("undecided after 120 layers")
+
+
+def test_a_tie_beyond_the_floats_is_refused():
+    Z = [[1, 1], [1, -1], [0.1, 0]]
+    with pytest.raises(ValueError, match=r"layer \d+ leaves the range of floats"):
+        vary(Z, [Layer(1, normalise="none")] * 1100)

@@ -75,7 +75,7 @@ def leaders_by_alpha(alphas, clouds: dict[str, Cloud]):
             colour = BLUE if leads[:, i].all() else ORANGE
             bar = np.where(leads[:, i], row, np.nan)
             ax.plot(alphas, bar, color=colour, lw=9, solid_capstyle="butt")
-        ax.set(xscale="log", xlabel="$\\alpha$", xlim=alphas[[0, -1]])
+        ax.set(xscale="log", xlabel="$\\alpha$", xlim=(alphas[0], alphas[-1]))
         ax.xaxis.set_major_formatter("{x:g}")
         ax.set_ylim(-0.7, len(ever) - 0.3)
         ax.set_yticks(range(len(ever)), [f"token {i + 1}" for i in ever])
