@@ -71,7 +71,7 @@ lint: .venv/installed ## check and format
 lock: .venv/installed ## write requirements.lock and its hashes anew, from the newest versions that pyproject.toml allows
 	$(BIN)/python tools/lock.py
 
-proofs: ## check the formal proofs, by Debian's coq and libcoq-mathcomp-analysis
+proofs: ## check the formal proofs, by the Debian packages that proofs/README.md names
 	$(MAKE) -C proofs
 	$(PYTHON) tools/formal.py
 

@@ -13,8 +13,8 @@ from studies.provenance import ROOT
 
 STUDIES = {
     "sentiment": "the sentiment experiment of chapters 4 to 6, on the 50,000 reviews "
-    "(about five hours on two cores)",
-    "variations": "the experiments of chapter 8, beyond the assumptions (about ten "
+    "(about half an hour on one core)",
+    "variations": "the experiments of chapter 8, beyond the assumptions (about five "
     "minutes on one core)",
     "statistics": "depth and statistics of chapter 9, on 250,000 random clouds and "
     "5,000 reviews (about 20 minutes)",
@@ -23,15 +23,15 @@ STUDIES = {
     "calibration": "how sure the classifier of chapter 4's live figure should be "
     "(two minutes on one core)",
     "circle": "what few leaders cost on the circle, and what becomes of it when "
-    "training may leave it (about two hours on one core)",
+    "training may leave it (about half an hour on one core)",
     "starts": "what training makes of alpha and of accidental leaders (the cheap part "
-    "about two hours on one core, all of it fifteen)",
-    "ladder": "from the paper's protocol to the circle, one thing a step (about nine "
+    "about two hours on one core, all of it twenty)",
+    "ladder": "from the paper's protocol to the circle, one thing a step (about four "
     "hours on one core)",
     "penalised": "training with a penalty, chapter 7, at the size of the second paper "
     "(about an hour and a half on one core)",
     "budgets": "every model with the same budget, on reviews and on sentences of "
-    "another site (about twelve hours on one core)",
+    "another site (about seven hours on one core)",
 }
 MORE = """
 A run that was stopped goes on where it was: give the same command again. What is done

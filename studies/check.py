@@ -30,7 +30,6 @@ def of_tables(study, entries, stored):
     state, out = states(study, entries), {}
     made = ledger.tables(study, ledger.believed(study, entries))
     for name, (value, asked) in made.items():
-        found = [state.get(task) for task in asked]
         if name not in stored:
             out[name] = "not there yet"
         elif value is None:
@@ -38,7 +37,7 @@ def of_tables(study, entries, stored):
         elif value != stored[name]:
             out[name] = "is not what its entries give"
         else:
-            out[name] = told(found)
+            out[name] = told([state.get(task) for task in asked])
     return out
 
 

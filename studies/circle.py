@@ -83,7 +83,9 @@ def curve(facts):
 def left(facts):
     """Each way out at each rate, against the control that was trained on alike."""
     names = {f"{kind}, {rate:g}": rate for kind in WAYS_OUT for rate in RATES}
-    return present({name: partial(_left, facts, name, names[name]) for name in names})
+    return present(
+        {name: partial(_left, facts, name, rate) for name, rate in names.items()}
+    )
 
 
 def _left(facts, name, rate):

@@ -1,6 +1,6 @@
 """Classifiers of reviews, each trained and judged alike: free embeddings, two stages on
 the circle, and controls without a network. Every function that returns facts is a task
-of `studies.sentiment`; of the epochs, the best on validation counts."""
+of some study; of the epochs, the best on validation counts."""
 
 import numpy as np
 import torch

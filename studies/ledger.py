@@ -11,7 +11,7 @@ import numpy as np
 from hmlib.files import write_whole
 from studies.graph import keys
 from studies.paired import unpacked
-from studies.provenance import merge, provenance
+from studies.provenance import merge, provenance, read
 
 
 class Missing(Exception):
@@ -82,16 +82,6 @@ def file_of(study, results):
 
 def name_of(study):
     return study.__name__.rpartition(".")[2]
-
-
-def read(file):
-    """{task: entry}; none, if there is no file."""
-    try:
-        return dict(json.loads(file.read_bytes())) if file.exists() else {}
-    except (OSError, ValueError, TypeError, RecursionError) as error:
-        raise ValueError(
-            f"{file} is damaged, or another file: restore it, or remove it. ({error})"
-        ) from error
 
 
 def entry(done):

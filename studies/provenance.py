@@ -45,18 +45,20 @@ def write(result, path):
     write_whole(path, json.dumps(result, indent=1) + "\n")
 
 
+def read(path):
+    """What is in the file; nothing, if there is none."""
+    path = Path(path)
+    try:
+        return dict(json.loads(path.read_bytes())) if path.exists() else {}
+    except (OSError, ValueError, TypeError, RecursionError) as error:
+        raise ValueError(
+            f"{path} is damaged, or another file: restore it, or remove it. ({error})"
+        ) from error
+
+
 def merge(parts, path):
     """Write the parts into the file; what else is in it stays."""
-    path, before = Path(path), {}
-    if path.exists():
-        try:
-            before = dict(json.loads(path.read_bytes()))
-        except (OSError, ValueError, TypeError, RecursionError) as error:
-            raise ValueError(
-                f"{path} is damaged, or another file: restore it, or remove it. "
-                f"({error})"
-            ) from error
-    write(before | parts, path)
+    write(read(path) | parts, path)
 
 
 def _cpu():

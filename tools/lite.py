@@ -37,7 +37,7 @@ CHAPTERS = (
     "beyond_the_assumptions",
     "limits_that_are_no_vertices",
 )
-RESULTS = ("variations.json", "real_text.json", "penalised.json")
+RESULTS = ("variations.json", "penalised.json")
 # What the kernel's wheel has not and hmlib's live figures import.
 PACKAGES = ("anywidget", "ipywidgets", "comm", "psygnal", "typing_extensions")
 KERNEL = "@jupyterlite/xeus-python-kernel"
