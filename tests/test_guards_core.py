@@ -1253,7 +1253,7 @@ def test_a_token_at_0_follows_all_on_any_hull():
 def test_a_walk_may_begin_anywhere(power):
     """Bugs: it goes one way only; of a tie it sees the edge ahead, or takes that for the edge behind.
 
-    Of numbers that are nearly 0 no direction is sure, so that each walk begins at one corner.
+    Of numbers that are nearly 0 no direction is sure.
     """
     begun = set()
     for seed in range(60):
@@ -1271,7 +1271,25 @@ def test_a_walk_may_begin_anywhere(power):
         for rows, members in ties:
             found[rows[:, None], members] = True
         assert (found == expected).all() and (first == expected.argmax(1)).all()
+        for corner in range(len(hull.at)):
+            ends, _ = hull._walk(Q, np.full(len(Q), corner))
+            assert expected[np.arange(len(Q)), hull.tokens[ends]].all()
     assert begun == {power < 0}
+
+
+def test_a_tiny_edge_makes_no_long_walks(monkeypatch):
+    """Beside an edge of 5e-324 no direction is sure; each walk begins where it ends, or next to it."""
+    angle, steps = np.arange(700) * 2 * np.pi / 700 + 0.1, []
+    Z = np.concatenate(
+        [np.stack([np.cos(angle), np.sin(angle)], 1), [[1, 0], [1, 5e-324]]]
+    )
+    whole = arithmetic.integers
+    monkeypatch.setattr(
+        plane.arithmetic, "integers", lambda X: steps.append(1) or whole(X)
+    )
+    assert plane.Hull(Z).off > 4
+    first, _ = plane.by_hull(Z, Z)
+    assert (first[:-2] == np.arange(700)).all() and len(steps) < 20
 
 
 def test_a_matrix_that_is_nearly_singular_makes_no_direction_sure():

@@ -91,7 +91,8 @@ class Hull:
         self.off = (arithmetic.EPS * (16 + 8 * size / turned) + TINY / turned).max()
         normals = direction(edge[:, 1], -edge[:, 0])
         # Left or right of straight down? No direction that is so near will be sure.
-        normals[normals > 3 - self.off] -= 4
+        seam = self.off if self.off < 4 / 3 else 0.0  # beyond, nothing is sure anyway
+        normals[normals > 3 - seam] -= 4
         turn = (rolled(normals, -1) - normals).argmax()
         self.normals = np.maximum.accumulate(rolled(normals, turn))
         self.tokens, self.at = rolled(self.tokens, turn), rolled(self.at, turn)
@@ -128,7 +129,8 @@ class Hull:
         unsure = np.flatnonzero(corner < 0)
         corner[unsure], sure = self._between(turn[unsure], turn[unsure])
         unsure = unsure[~sure]
-        corner[unsure], edges = self._walk(Q[unsure], corner[unsure])
+        near = self.normals.searchsorted(turn[unsure]) % len(self.at)
+        corner[unsure], edges = self._walk(Q[unsure], near)
         return corner, unsure, edges
 
     def _walk(self, Q, k):
