@@ -326,18 +326,16 @@ class Script:
         """Four times as far as exact places are off if the blocks run on floats."""
         if not line.exact:  # places are what floats make of them
             return 0.0
+        worst, floats = 0.0, [block.floats() for block in self.blocks]
         try:
-            worst = arithmetic.EPS * float(line.P.max())
-            floats = [block.floats() for block in self.blocks]
             g, b = self.read[0].astype(float), float(self.read[1])
-            for X, places in zip(sequences, line.P, strict=True):
+            for X, places in zip(sequences, line.P.astype(float), strict=True):
                 X = np.array([*dict.fromkeys(map(tuple, X))], float)
                 *_, (_, _, X) = _states(floats, X, None, 0)
-                found = arithmetic.rationals(X @ g + b)
-                worst = max(worst, float(abs(found - places[: len(X)]).max()))
+                worst = max(worst, abs(X @ g + b - places[: len(X)]).max())
         except OverflowError:
             return math.inf
-        return 4 * worst
+        return 4 * float(worst + arithmetic.EPS * line.P.max())
 
     def add(self, stage, neurons, eta=0, key=None, V=((0, 0), (0, 0)), rho=1) -> None:
         """A block of neurons (slope, bias, what) that say `what` relu(slope p + bias).

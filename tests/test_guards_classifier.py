@@ -383,6 +383,7 @@ def test_explanations_have_no_scale():
         assert why(scale).stable / scale == pytest.approx(one)
     with pytest.raises(ValueError, match="the logit leaves the range of floats"):
         why(1e10, 1e300)
-    table = [[0, 0], [0.3, 0.1], [0.3, np.nextafter(0.1, 1)], [0.1, 0.2]]
+    close = [np.nextafter(0.2, 1), np.nextafter(0.4, 0)]  # 1.7e-17 decides, not 5.6e-17
+    table = [[0, 0], [0.2, 0.4], close, [0.4, 0.2]]
     near = Weights(table, 1.0, 1, [1, 1], 0.0, vocabulary=Vocabulary([[*"abc"]]))
     assert explain(near, [*"abc"]).stable == 0
