@@ -22,7 +22,8 @@ def lines(
 
     Values are numbers; of three for each x the middle one is drawn, with a band between
     the others. An x of None draws them across the panel, values of None a line down it.
-    Each label has a colour and a marker, which all lines of a list share. A third entry
+    Each label has a colour and a marker, which all lines of a list share (one without
+    lines keeps its colour for another panel). A third entry
     of a line is its style, as in `plt.plot`, "o-" if there is none: "o" is the label's
     marker, hollow where it is not joined; "k--" is dashed, in the colour of the text.
 
@@ -71,7 +72,7 @@ def _draw(ax, series):
     looks = iter(SERIES)
     for label, entry in series.items():
         several = entry if isinstance(entry, list) else [entry]
-        black = "k" in "".join(several[0][2:])
+        black = several and "k" in "".join(several[0][2:])
         look = (INK, "o") if black else next(looks)
         for line in several:
             _line(ax, *line, look=look, label=label)
