@@ -22,10 +22,10 @@ def lines(
 
     Values are numbers; of three for each x the middle one is drawn, with a band between
     the others. An x of None draws them across the panel, values of None a line down it.
-    Each label has a colour and a marker, which all lines of a list share (one without
-    lines keeps its colour for another panel). A third entry
-    of a line is its style, as in `plt.plot`, "o-" if there is none: "o" is the label's
-    marker, hollow where it is not joined; "k--" is dashed, in the colour of the text.
+    Each label has a colour and a marker, which all lines of a list share (an empty list
+    keeps them for another panel). A third entry of a line is its style, as in
+    `plt.plot`, "o-" if there is none: "o" is the label's marker, hollow where it is not
+    joined; "k--" is dashed, in the colour of the text.
 
     log    "x", "y" or "xy" for logarithmic axes; a list has one for each panel
     ticks  where the x-axis has marks, or {where: the number there}
