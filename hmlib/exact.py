@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from hmlib import arithmetic, inputs
-from hmlib.separation import Line, Verdict, separate
+from hmlib.separation import Line, Verdict, cold_enough, heat, separate
 from hmlib.shapes import Cloud, Mask, Matrix, Number, Tokens
 
 SCORES = 2**22  # held in memory at a time
@@ -261,23 +261,6 @@ def _labels_apart(y):
         return Verdict(groups, gap, [*order[mixed], *order[mixed + 1]])
 
     return judge
-
-
-def heat(line: Line, longest: int) -> float:
-    """With softmax at T, places of sequences no longer are off by at most this times T.
-
-    Softmax misses a maximum of scores p q by at most T log(n), of q by T log(n) / p,
-    where p > 1/2. Through a block, errors grow by the factor 1 + c.
-    """
-    h, entropy = 0.0, 2 * math.log(longest)
-    for _, c, _ in line.folds:
-        h += float(abs(c)) * (entropy + h)
-    return h
-
-
-def cold_enough(slack: float, hot: float) -> float:
-    """Up to which T errors of at most hot T stay within the slack; 0 if there is none."""
-    return 0.0 if slack <= 0 else slack / hot if hot else math.inf
 
 
 def _largest_error(machine, sequences, numbers):

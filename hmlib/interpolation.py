@@ -12,16 +12,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hmlib.exact import (
-    ExactTransformer,
-    Script,
-    cold_enough,
-    different,
-    heat,
-    read_sequences,
-)
+from hmlib.exact import ExactTransformer, Script, different, read_sequences
 from hmlib.inputs import refuse
-from hmlib.separation import Verdict, power, separate
+from hmlib.separation import Verdict, cold_enough, heat, power, separate
 from hmlib.shapes import Cloud, Number
 
 

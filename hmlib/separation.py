@@ -176,3 +176,20 @@ def power(x: Number) -> Number:
     if isinstance(x, Fraction):
         return Fraction(2) ** (x.denominator.bit_length() - x.numerator.bit_length())
     return 2.0 ** min(480, -math.frexp(x)[1])
+
+
+def heat(line: Line, longest: int) -> float:
+    """With softmax at T, places of sequences no longer are off by at most this times T.
+
+    Softmax misses a maximum of scores p q by at most T log(n), of q by T log(n) / p,
+    where p > 1/2. Through a block, errors grow by the factor 1 + c.
+    """
+    h, entropy = 0.0, 2 * math.log(longest)
+    for _, c, _ in line.folds:
+        h += float(abs(c)) * (entropy + h)
+    return h
+
+
+def cold_enough(slack: float, hot: float) -> float:
+    """Up to which T errors of at most hot T stay within the slack; 0 if there is none."""
+    return 0.0 if slack <= 0 else slack / hot if hot else math.inf
