@@ -20,3 +20,21 @@ def browser():
         "No Chromium on this machine: install it, for instance with "
         "`apt-get install chromium`."
     )
+
+
+def printed(page, margin):
+    """A page as a PDF, of A4 leaves, with its formulas set."""
+    found = browser()
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as p:
+        chromium = p.chromium.launch(executable_path=found, args=["--no-sandbox"])
+        tab = chromium.new_page(color_scheme="light")
+        tab.goto(page.as_uri())
+        tab.wait_for_function(
+            "() => !window.MathJax || MathJax.startup.promise.then(() => true)"
+        )
+        sides = dict.fromkeys(("top", "bottom", "left", "right"), margin)
+        content = tab.pdf(format="A4", margin=sides)
+        chromium.close()
+    return content

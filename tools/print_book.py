@@ -3,7 +3,7 @@
 import shutil
 from pathlib import Path
 
-from browsers import browser
+from browsers import browser, printed
 from build_book import build
 
 from hmlib.files import write_whole
@@ -14,25 +14,11 @@ PDF = ROOT / "_build" / "hardmax-transformers.pdf"
 
 
 def main():
-    found = browser()
-    from playwright.sync_api import sync_playwright
-
+    browser()  # is there one? Before the book is built.
     build("--builder", "singlehtml")
     # Addresses on the page are relative to the top folder, the page itself is not in it.
     shutil.copy(PAGES / "book" / "intro.html", PAGES / "all.html")
-    with sync_playwright() as p:
-        chromium = p.chromium.launch(executable_path=found, args=["--no-sandbox"])
-        page = chromium.new_page(color_scheme="light")
-        page.goto((PAGES / "all.html").as_uri())
-        page.wait_for_function(
-            "() => !window.MathJax || MathJax.startup.promise.then(() => true)"
-        )
-        content = page.pdf(
-            format="A4",
-            margin=dict.fromkeys(("top", "bottom", "left", "right"), "16mm"),
-        )
-        chromium.close()
-    write_whole(PDF, content)
+    write_whole(PDF, printed(PAGES / "all.html", "16mm"))
     print(f"\nThe book on paper: {PDF.as_uri()}")
 
 

@@ -11,7 +11,7 @@ import sys
 import venv
 from pathlib import Path
 
-from browsers import browser
+from browsers import browser, printed
 
 ROOT = Path(__file__).resolve().parent.parent
 PAPER = ROOT / "paper"
@@ -73,11 +73,9 @@ def cited(text):
 
 
 def main():
-    from playwright.sync_api import sync_playwright
-
     from hmlib.files import write_whole
 
-    found = browser()
+    browser()  # is there one? Before all else is made.
     write_whole(HOME / "template.html", TEMPLATE)
     page = HOME / "paper.html"
     options = ["--citeproc", "--mathml", "--fail-if-warnings", "--standalone"]
@@ -89,14 +87,7 @@ def main():
     )
     if left := re.findall(r'class="citation"[^>]*>[^<]*\?\?\?', page.read_text()):
         sys.exit(f"{len(left)} citations lead to nothing.")
-    with sync_playwright() as p:
-        chromium = p.chromium.launch(executable_path=found, args=["--no-sandbox"])
-        tab = chromium.new_page(color_scheme="light")
-        tab.goto(page.as_uri())
-        margins = dict.fromkeys(("top", "bottom", "left", "right"), "22mm")
-        content = tab.pdf(format="A4", margin=margins)
-        chromium.close()
-    write_whole(PDF, content)
+    write_whole(PDF, printed(page, "22mm"))
     text = (PAPER / "paper.md").read_text()
     print(f"{words(text)} words, {len(cited(text))} references: {PDF.as_uri()}")
 

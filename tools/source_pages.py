@@ -54,34 +54,24 @@ def pages():
     ]
     tests = set(re.findall(r"\{ref\}`(?:[^`<]*<)?(test_\w+)", "".join(texts)))
     labels = set(re.findall(r"<(code-[\w-]+)>", "".join(texts)))
-    public = {
-        *hmlib.__all__,
-        *(name for names in hmlib.LATER.values() for name in names),
+    public = {*hmlib.__all__}.union(*hmlib.LATER.values())
+    files = {path.name: path for path in sorted(ROOT.glob("tests/*.py"))}
+    shown = {  # a page: its head, and the tests on it
+        "tests": (TESTS, files.keys() - LATER - SETTLED),
+        "tests_certificates": (CERTIFICATES, SETTLED),
+        "tests_beyond": (BEYOND, LATER),
     }
-    package, attempts = (
-        sorted(ROOT.glob("hmlib/**/*.py")),
-        sorted(ROOT.glob("tests/*.py")),
-    )
-    return {
-        ROOT / "book/code.md": page(
-            CODE, package, lambda name, label: name in public or label in labels
-        ),
-        ROOT / "book/tests.md": page(
-            TESTS,
-            [p for p in attempts if p.name not in LATER | SETTLED],
-            lambda name, _: name in tests,
-        ),
-        ROOT / "book/tests_certificates.md": page(
-            CERTIFICATES,
-            [p for p in attempts if p.name in SETTLED],
-            lambda name, _: name in tests,
-        ),
-        ROOT / "book/tests_beyond.md": page(
-            BEYOND,
-            [p for p in attempts if p.name in LATER],
-            lambda name, _: name in tests,
-        ),
+    out = {
+        "code": page(
+            CODE,
+            sorted(ROOT.glob("hmlib/**/*.py")),
+            lambda name, label: name in public or label in labels,
+        )
     }
+    for name, (head, names) in shown.items():
+        paths = [files[name] for name in sorted(names)]
+        out[name] = page(head, paths, lambda name, _: name in tests)
+    return {ROOT / f"book/{name}.md": text for name, text in out.items()}
 
 
 def attacked(test):

@@ -68,12 +68,8 @@ function compareExactly(z, set, Z, A) {
   return set.filter((_, k) => scores[k] === best);
 }
 
-/** z_i + alpha / (1 + alpha) (m_i - z_i), where m_i is the mean over C_i(Z). */
-export function step(Z, alpha, A = null) {
-  return stepTo(Z, attentionSets(Z, A), alpha);
-}
-
-function stepTo(Z, sets, alpha) {
+/** z_i + alpha / (1 + alpha) (m_i - z_i), where m_i is the mean over C_i(Z), the i-th of these sets. */
+function step(Z, sets, alpha) {
   const gamma = alpha / (1 + alpha);
   return Z.map((z, i) => {
     const [x, y] = mean(sets[i].map((j) => Z[j]));
@@ -92,7 +88,7 @@ export function simulate(Z, alpha, layers, A = null) {
   const tokens = [Z], sets = [];
   for (let k = 0; k < layers; k++) {
     sets.push(attentionSets(tokens[k], A));
-    tokens.push(stepTo(tokens[k], sets[k], alpha));
+    tokens.push(step(tokens[k], sets[k], alpha));
   }
   return { tokens, sets };
 }

@@ -1,7 +1,7 @@
 // The leaders' votes as bars, each beginning where the one before it ends: they add up
 // to the verdict.
 
-import { h, revise } from "./elements.js";
+import { h } from "./elements.js";
 
 const MOST_BARS = 7; // leaders that have one of their own
 
