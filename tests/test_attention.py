@@ -83,7 +83,7 @@ def test_one_cloud_may_span_all_magnitudes():
 
 
 @given(models(most=6), st.randoms(use_true_random=False))
-def test_follow_is_the_first_of_the_set(model, random):
+def test_follow_is_the_first_of_the_set(model):
     for Z in (model[0], model[0].astype(float)):
         C = attention_sets(Z, model[1])
         assert (follow(Z, model[1]) == C.argmax(-1)).all()

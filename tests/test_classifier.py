@@ -632,7 +632,7 @@ def test_alpha_has_a_rate_of_its_own():
     assert not same(run(), run(alpha_rate=0.2))
 
 
-def test_an_interrupted_model_is_as_it_was(tmp_path, monkeypatch):
+def test_an_interrupted_model_is_as_it_was(tmp_path):
     """So the same call goes on, with the same model."""
     torch.manual_seed(0)
     model = HardmaxClassifier(41, 2, depth=3)

@@ -157,7 +157,7 @@ def test_a_control_whose_seeds_agree_makes_nobody_sure():
 # Training to the peak
 
 
-def test_training_stops_after_the_peak_and_keeps_it(tmp_path, monkeypatch):
+def test_training_stops_after_the_peak_and_keeps_it(tmp_path):
     """Whatever the scores are, it is the unbroken run up to then, and goes on after an
     interruption."""
     ids = torch.randint(1, 20, (60, 8), generator=torch.Generator().manual_seed(0))
@@ -576,9 +576,7 @@ def test_equal_budgets_in_miniature(small, tmp_path, monkeypatch):
     assert len(result["TF-IDF"]["128"]["grid"]) == len(classifiers.STRENGTHS)
 
 
-def test_the_best_point_of_the_grid_is_run_with_other_seeds(
-    small, tmp_path, monkeypatch
-):
+def test_the_best_point_of_the_grid_is_run_with_other_seeds(monkeypatch):
     asked = []
     monkeypatch.setattr(budgets, "trained", lambda *a, **how: asked.append((a, how)))
     tried = {
