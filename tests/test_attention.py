@@ -82,7 +82,7 @@ def test_one_cloud_may_span_all_magnitudes():
     assert as_sets(attention_sets(Z)) == oracle.attention_sets(Z)
 
 
-@given(models(most=6), st.randoms(use_true_random=False))
+@given(models(most=6))
 def test_follow_is_the_first_of_the_set(model):
     for Z in (model[0], model[0].astype(float)):
         C = attention_sets(Z, model[1])
