@@ -15,7 +15,7 @@ async ([source, given]) => {
   return given.map(({ Z, alpha, A }) => {
     const { tokens, leaders, born, follows, certified, settledAt, errorBound } = H.limit(Z, alpha, A);
     return { tokens, leaders, born, follows, certified, settledAt, errorBound, sets: H.attentionSets(Z, A),
-      mean: H.step([[0, 0], ...Z.slice(0, 5)], 1)[0] };
+      mean: H.simulate([[0, 0], ...Z.slice(0, 5)], 1, 1).tokens[1][0] };
   });
 }
 """
