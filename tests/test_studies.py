@@ -602,6 +602,37 @@ def test_several_heads_by_loops(options):
     )
 
 
+def test_words_that_meet_are_one():
+    """Under an indefinite A two words may follow each other and meet. In coordinates
+    that are exact, by loops: a leader is whose own score is the largest, ties or not."""
+    generator = torch.Generator().manual_seed(0)
+    model = real_text.Met(40, 2, learn="any").double()
+    table = torch.randint(-(2**12), 2**12, (40, 2), generator=generator) / 2.0**8
+    ids = torch.randint(1, 40, (200, 9), generator=generator)
+    with torch.no_grad():
+        model.embedding.weight.copy_(table)
+        model.L.copy_(torch.tensor([[[1.0, 0.5], [0.25, -1.5]]]))
+    lead, still, met = [], [], 0
+    for row in ids:
+        z, A = table[row.unique()].double().numpy(), model.L[0].detach().numpy()
+        for _ in range(model.depth):
+            scores, before = z @ A.T @ z.T, z
+            alone = scores.diagonal() == scores.max(1)
+            to = scores.argmax(1)
+            z = (z + z[to]) / 2
+        lead.append(alone.sum())
+        still.append(alone[to].all())
+        met += len(np.unique(before, axis=0)) < len(before) and still[-1]
+    assert met > 20
+    found = measures.how_many_lead(model, ids)
+    assert found["leaders"] == np.mean(lead) and found["settled"] == np.mean(still)
+    # Whom rounding finds first is another matter.
+    two = torch.tensor([[[1.0, 1.0], [1.0, 1.0]]], dtype=torch.float64)
+    to, _ = model.layer(two, weights := torch.ones(1, 2, dtype=torch.float64))
+    assert to.tolist() == [[[0, 1]]]
+    assert models.Variant.layer(model, two, weights)[0].tolist() == [[[0, 0]]]
+
+
 def test_what_softmax_would_say_reaches_the_matrices():
     """In one layer, the learned matrices of hardmax get softmax's gradient; words get that of no layer at all."""
     ids = a_model()[1]
